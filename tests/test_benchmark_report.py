@@ -1,0 +1,71 @@
+"""The line that every benchmark prints, and the meter of foreign load."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from benchmarks import report
+
+_SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+
+
+def test_a_line_is_one_json_object_with_the_eight_fields(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report.line("matmul", "64-float32", "seconds", 1.23456789, unit="s", samples=[1.0, 2.0])
+    out, err = capsys.readouterr()
+    record = json.loads(out)
+    assert out.count("\n") == 1 and not err
+    assert record == {
+        "bench": "matmul",
+        "case": "64-float32",
+        "system": "gpugoblin",
+        "metric": "seconds",
+        "value": 1.23457,
+        "unit": "s",
+        "samples": [1.0, 2.0],
+        "foreign_load": 0.0,
+    }
+
+
+def test_a_single_value_is_its_own_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    report.line("b", "c", "m", 3)
+    assert json.loads(capsys.readouterr().out)["samples"] == [3.0]
+
+
+def test_not_a_number_is_refused() -> None:
+    with pytest.raises(ValueError):
+        report.line("b", "c", "m", float("nan"))
+
+
+def test_progress_leaves_standard_output_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    report.progress("half way")
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "half way\n")
+
+
+def test_own_work_is_not_foreign_and_a_stranger_is() -> None:
+    if not os.path.exists("/proc/stat"):
+        pytest.skip("needs /proc")
+    before = report.tree_cpu_seconds({os.getpid()})
+    child = subprocess.Popen([sys.executable, "-c", _SPIN])
+    try:
+        time.sleep(0.5)
+        assert report.tree_cpu_seconds({os.getpid()}) - before > 0.1
+        meter = report.ForeignLoad()
+        meter._roots = set()  # now nobody is own: the child is a stranger
+        with meter:
+            time.sleep(0.5)
+        assert meter.cores > 0.2
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_median() -> None:
+    assert report.median([3, 1, 2]) == 2.0
