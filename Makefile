@@ -1,0 +1,73 @@
+# `make demo` and `make test` are the two commands; `make help` names the rest.
+# Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo up test faults lint fmt types lock openapi conformance \
+        bench-matmul bench-dispatch bench-verification bench-report clean
+
+PYTHON ?= python3
+# The interpreter itself: a version manager's wrapper would stand between make and the guard.
+INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+VENV := .venv
+BIN := $(VENV)/bin
+GUARD := $(INTERPRETER) tools/guard.py --parent $(shell echo $$PPID) --
+
+ROOMS := wire opgraph client labnode sdk
+EDITABLE := $(foreach room,$(ROOMS),-e ./$(room))
+PROJECTS := pyproject.toml $(ROOMS:%=%/pyproject.toml)
+PIP_INSTALL = $(GUARD) $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet -c constraints.txt
+SOURCES := tests/ benchmarks/ tools/ platform/ accounts/ research_access/ workunits/ $(ROOMS:%=%/) manage.py
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/make \1\t\2/p' Makefile
+
+demo: $(VENV)/runtime.stamp  ## a verified 4096 x 4096 product through a whole network on this machine
+	@$(GUARD) $(BIN)/python -m tests.network demo
+
+up: $(VENV)/runtime.stamp  ## the same network, left running until Ctrl-C
+	@$(GUARD) $(BIN)/python -m tests.network up
+
+test: $(VENV)/test.stamp  ## every test: lint, types, import rules, unit, integration, end to end
+	@$(GUARD) $(BIN)/python tools/check.py
+
+faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
+	@$(GUARD) $(BIN)/python -m tests.faults
+
+lint: $(VENV)/test.stamp  ## ruff, mypy --strict and the import rules
+	@$(GUARD) $(BIN)/python tools/check.py lint
+
+fmt: $(VENV)/test.stamp  ## format the code
+	@$(GUARD) $(BIN)/ruff check --fix --quiet $(SOURCES)
+	@$(GUARD) $(BIN)/ruff format --quiet $(SOURCES)
+
+bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp
+	@$(GUARD) $(BIN)/python -m benchmarks.$*
+
+bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
+	@$(GUARD) $(BIN)/python -m benchmarks.report
+
+openapi: $(VENV)/test.stamp  ## write docs/openapi/ from the code
+	@$(GUARD) $(BIN)/python tools/openapi.py
+
+lock: $(VENV)/created.stamp  ## resolve all dependencies again and rewrite constraints.txt
+	@$(GUARD) $(INTERPRETER) tools/lock.py
+
+clean:  ## remove the environment and the caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/created.stamp:
+	@$(GUARD) $(INTERPRETER) tools/environment.py $(VENV)
+	@touch $@
+
+# hatchling is put into the environment first, so that pip need not build one per room.
+$(VENV)/build.stamp: constraints.txt $(VENV)/created.stamp
+	@$(PIP_INSTALL) hatchling editables
+	@touch $@
+
+$(VENV)/runtime.stamp: $(PROJECTS) $(VENV)/build.stamp
+	@$(PIP_INSTALL) --no-build-isolation $(EDITABLE) -e .
+	@touch $@
+
+$(VENV)/test.stamp: $(PROJECTS) $(VENV)/build.stamp
+	@$(PIP_INSTALL) --no-build-isolation $(EDITABLE) -e '.[test]'
+	@touch $@ $(VENV)/runtime.stamp

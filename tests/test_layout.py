@@ -1,0 +1,119 @@
+"""The packaging rules that a stray file would break silently."""
+
+import email
+import platform
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {
+    "client": "goblin_client",
+    "labnode": "goblin_labnode",
+    "opgraph": "opgraph",
+    "sdk": "gpugoblin",
+    "wire": "goblin_wire",
+}
+NOTICE = "Required Notice: Copyright GPU Goblin (https://gpugoblin.com)"
+
+
+def project(folder: Path) -> dict[str, object]:
+    return tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+
+
+def test_the_source_root_platform_is_no_package() -> None:
+    assert not (ROOT / "platform" / "__init__.py").exists()
+
+
+def test_python_finds_its_own_platform_module_from_the_root() -> None:
+    code = "import platform; print(platform.__file__); platform.system()"
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    assert Path(found.strip()).parent == Path(sysconfig.get_path("stdlib"))
+    assert Path(platform.__file__).parent == Path(sysconfig.get_path("stdlib"))
+
+
+@pytest.mark.parametrize("room", [".", *ROOMS])
+def test_every_package_carries_the_licence(room: str) -> None:
+    text = (ROOT / room / "LICENSE").read_text()
+    assert text == (ROOT / "LICENSE").read_text()
+    assert text.startswith("# PolyForm Noncommercial License 1.0.0")
+    assert NOTICE in text
+    assert project(ROOT / room)["license"] == "PolyForm-Noncommercial-1.0.0"
+
+
+@pytest.mark.parametrize(("room", "package"), ROOMS.items())
+def test_every_library_is_typed_and_has_a_version(room: str, package: str) -> None:
+    assert (ROOT / room / "src" / package / "py.typed").is_file()
+    assert "__version__" in (ROOT / room / "src" / package / "__init__.py").read_text()
+
+
+def test_a_volunteer_gets_neither_django_nor_a_database_driver() -> None:
+    wanted = " ".join(str(project(ROOT / room)["dependencies"]) for room in ROOMS).lower()
+    assert not [name for name in ("django", "psycopg", "pgserver", "torch") if name in wanted]
+
+
+@pytest.mark.parametrize("room", [".", *ROOMS])
+def test_the_wheel_has_the_code_and_the_licence_only(room: str, tmp_path: Path) -> None:
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"),
+            *("--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)),
+            str(ROOT / room),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        headers = email.message_from_bytes(archive.read(metadata))
+    assert headers["License-Expression"] == "PolyForm-Noncommercial-1.0.0"
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert not [name for name in names if "tests/" in name or name.startswith("platform/")]
+    package = ROOMS.get(room, "gpugoblin_site")
+    assert f"{package}/__init__.py" in names
+
+
+@pytest.mark.parametrize("module", ["goblin_client", "goblin_labnode", "gpugoblin", "opgraph"])
+def test_version_names_the_licence(module: str) -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", module, "--version"], check=True, capture_output=True, text=True
+    ).stdout
+    assert "0.1.0" in said
+    assert "PolyForm Noncommercial" in said
+
+
+def test_rooms_import_only_what_they_may() -> None:
+    checked = subprocess.run(
+        [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_lock_pins_every_dependency() -> None:
+    pinned = {
+        line.partition("==")[0].lower().replace("_", "-").replace(".", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    wanted: set[str] = set()
+    for room in [".", *ROOMS]:
+        for requirement in project(ROOT / room)["dependencies"]:
+            name = requirement.partition(";")[0]
+            for sign in "[<>=~! ":
+                name = name.partition(sign)[0]
+            wanted.add(name.lower())
+    missing = {name for name in wanted if not name.startswith("gpugoblin")} - pinned
+    assert not missing
