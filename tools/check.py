@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `make test` and `make lint` run, in order; every step runs, and one failure fails the whole."""
+"""What `make test` and `make lint` run: every step runs, and one failure fails the whole."""
 
 import subprocess
 import sys

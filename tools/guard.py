@@ -14,6 +14,7 @@ Needs the standard library and Linux; elsewhere it only forwards signals.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -63,14 +64,12 @@ def descendants(root: int) -> set[int]:
 
 def send(pid: int, number: int) -> None:
     """Send a signal to a process that may be gone."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def reap() -> dict[int, int]:
-    """Collect dead children: {pid: wait status}; raises ChildProcessError when there is no child."""
+    """Collect dead children: {pid: wait status}; raises ChildProcessError if there is no child."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -144,13 +143,8 @@ def run_guard(parent: int, inside: Callable[[int], None], to_group: bool) -> int
         os._exit(127)
 
     def forward(number: int) -> None:
-        try:
-            if to_group:
-                os.killpg(child, number)
-            else:
-                os.kill(child, number)
-        except ProcessLookupError:
-            pass
+        with contextlib.suppress(ProcessLookupError):
+            (os.killpg if to_group else os.kill)(child, number)
 
     status = watch(child, forward)
     end_everything(grace=1.0 if os.WIFEXITED(status) else 0.0)
