@@ -1,0 +1,30 @@
+"""The catalogue: every operator that a graph may name. One module per family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from opgraph.catalogue import arithmetic, casts, linear_algebra, shaping
+from opgraph.catalogue.declaration import Operator
+from opgraph.errors import GraphError
+
+CATALOGUE_VERSION = 1
+"""Raised when an operator comes in or changes its meaning; a graph names the version it needs."""
+
+_FAMILIES = (arithmetic, casts, linear_algebra, shaping)
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {each.name: each for family in _FAMILIES for each in family.OPERATORS}
+)
+
+
+def operator(name: str) -> Operator:
+    """The declaration of that name. Raises GraphError `unknown_operator`."""
+    found = OPERATORS.get(name)
+    if found is None:
+        raise GraphError("unknown_operator", f"The catalogue has no operator {name[:64]!r}.")
+    return found
+
+
+__all__ = ["CATALOGUE_VERSION", "OPERATORS", "Operator", "operator"]

@@ -1,0 +1,136 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opgraph.catalogue.declaration import Attributes, Call, ErrorRule, Operator, Types
+from opgraph.catalogue.rules import same_dtype
+from opgraph.errors import GraphError
+from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, itemsize
+
+SCRATCH_BYTES = 8 << 20
+"""A partial product of about this size is still in cache when it is added (measured best of
+0.5-16 MiB: 8 MiB, where the additions cost 0-2 % of a product of depth 2048)."""
+
+SCRATCH_ROWS = 512
+"""BLAS packs the right operand anew for each block of rows; below this many rows it shows."""
+
+
+def rows_per_block(m: int, n: int, dtype: str) -> int:
+    """Rows of an m x n product that `matmul_add` computes and adds at a time."""
+    return min(m, max(SCRATCH_ROWS, SCRATCH_BYTES // max(1, n * itemsize(dtype))))
+
+
+def accumulation_scratch(m: int, n: int, dtype: str) -> int:
+    """Bytes that `matmul_add` wants lent for an m x n accumulator."""
+    return rows_per_block(m, n, dtype) * n * itemsize(dtype)
+
+
+def most_accumulation_scratch(m: int, n: int, dtype: str) -> int:
+    """A bound on `accumulation_scratch` that grows with m and n."""
+    row = n * itemsize(dtype)
+    return min(m * row, max(SCRATCH_ROWS * row, SCRATCH_BYTES))
+
+
+def _product_shape(left: Shape, right: Shape) -> Shape:
+    if min(len(left), len(right)) < 2 or left[:-2] != right[:-2] or left[-1] != right[-2]:
+        raise GraphError("wrong_shape", f"{list(left)} and {list(right)} cannot be multiplied.")
+    return (*left[:-1], right[-1])
+
+
+def _matmul_shapes(shapes: Sequence[Shape], _attributes: Attributes) -> tuple[Shape, ...]:
+    return (_product_shape(shapes[0], shapes[1]),)
+
+
+def _matmul_add_shapes(shapes: Sequence[Shape], _attributes: Attributes) -> tuple[Shape, ...]:
+    accumulator, left, right = shapes
+    if len(left) != 2 or _product_shape(left, right) != accumulator:
+        raise GraphError(
+            "wrong_shape",
+            f"{list(left)} times {list(right)} cannot be added to {list(accumulator)}.",
+        )
+    return (accumulator,)
+
+
+def _matmul(call: Call) -> None:
+    call.xp.matmul(call.operands[0], call.operands[1], out=call.results[0])
+
+
+def _matmul_add(call: Call) -> None:
+    accumulator, left, right = call.operands
+    result = call.results[0]
+    if result is not accumulator:
+        result[...] = accumulator
+    m, n = result.shape
+    partial = call.scratch.view(result.dtype).reshape(-1, n) if result.size else result
+    for start in range(0, m if result.size else 0, len(partial)):
+        stop = min(m, start + len(partial))
+        block = partial[: stop - start]
+        call.xp.matmul(left[start:stop], right, out=block)
+        call.xp.add(result[start:stop], block, out=result[start:stop])
+
+
+def _matmul_flops(types: Types, _attributes: Attributes) -> int:
+    return 2 * types[0].elements * types[1].shape[-1]
+
+
+def _matmul_add_flops(types: Types, _attributes: Attributes) -> int:
+    return types[0].elements * (1 + 2 * types[1].shape[1])
+
+
+def _batch_copies(types: Types, _attributes: Attributes) -> int:
+    # An operand whose strides BLAS cannot take is copied by numpy, a matrix at a time.
+    left, right = types
+    m, k = left.shape[-2:]
+    n = right.shape[-1]
+    return (m * k + k * n + m * n) * itemsize(left.dtype) if left.rank > 2 else 0
+
+
+def _scratch(types: Types, _attributes: Attributes) -> int:
+    m, n = types[0].shape
+    return accumulation_scratch(m, n, types[0].dtype)
+
+
+def _product_scale(operands: Sequence[Array], _attributes: Attributes) -> Array:
+    left, right = operands[-2:]
+    product = abs(left) @ abs(right)
+    return product if len(operands) == 2 else abs(operands[0]) + product
+
+
+def _summands(types: Types, _attributes: Attributes) -> float:
+    return types[-1].shape[-2] + 1.0
+
+
+_NUMBERS = FLOATS + INTEGERS
+
+MATMUL = Operator(
+    name="matmul",
+    family="linear_algebra",
+    summary="Matrix product of the last two axes; leading axes are equal.",
+    operands=("left", "right"),
+    dtypes=same_dtype(2, _NUMBERS),
+    shapes=_matmul_shapes,
+    run=_matmul,
+    flops=_matmul_flops,
+    temporaries=_batch_copies,
+    error=ErrorRule(_product_scale, _summands, "(k + 1) u |left| |right|"),
+    special_values="NaN and infinities as by multiplying and adding; integers wrap; k = 0 gives 0.",
+)
+
+MATMUL_ADD = Operator(
+    name="matmul_add",
+    family="linear_algebra",
+    summary="accumulator + left @ right, for matrices; the product is rounded before it is added.",
+    operands=("accumulator", "left", "right"),
+    dtypes=same_dtype(3, _NUMBERS),
+    shapes=_matmul_add_shapes,
+    run=_matmul_add,
+    flops=_matmul_add_flops,
+    scratch=_scratch,
+    in_place=(0,),
+    error=ErrorRule(_product_scale, _summands, "(k + 1) u (|accumulator| + |left| |right|)"),
+    special_values="NaN and infinities as by multiplying and adding; integers wrap.",
+)
+
+OPERATORS = (MATMUL, MATMUL_ADD)

@@ -1,0 +1,44 @@
+"""What opgraph raises. Every error has a code for programs and a sentence for people."""
+
+from __future__ import annotations
+
+
+class OpgraphError(Exception):
+    """A computation could not be described, planned or run."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[OpgraphError], tuple[str, str]]:
+        return type(self), (self.code, self.message)
+
+
+class GraphError(OpgraphError):
+    """The graph is not one that this catalogue accepts."""
+
+
+class FormError(GraphError):
+    """The bytes are not the canonical form of a graph."""
+
+
+class LimitError(GraphError):
+    """The graph is well formed but larger than the reader allows."""
+
+
+class InputError(OpgraphError):
+    """An array handed to the executor does not fit its place in the graph."""
+
+
+class PlanError(OpgraphError):
+    """The product cannot be cut into units that the network can hold."""
+
+
+class ExecutionCancelled(OpgraphError):
+    """The caller asked the executor to stop."""
+
+    def __init__(
+        self, code: str = "cancelled", message: str = "The computation was cancelled."
+    ) -> None:
+        super().__init__(code, message)

@@ -1,0 +1,154 @@
+"""Runs a graph on numpy, or on a module with the same interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from opgraph.catalogue.declaration import Call
+from opgraph.errors import ExecutionCancelled, InputError
+from opgraph.graph import Graph
+from opgraph.program import Program, Step, compile_program
+from opgraph.tensors import Array, TensorType, storage_dtype
+
+Source: TypeAlias = Array | Callable[[], Array]
+
+
+def execute(
+    graph: Graph,
+    inputs: Mapping[str, Source],
+    *,
+    xp: Any = numpy,
+    threads: int = 1,
+    cancelled: Callable[[], bool] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    out: Mapping[int, Array] | None = None,
+) -> list[Array]:
+    """Run a valid graph; the outputs are arrays of `xp` that share memory with nothing else.
+
+    `inputs` gives each placeholder's array, or a function that is called for it at its first use;
+    an array is let go at its last use and never written to. `out` gives C-contiguous arrays of
+    `xp` for some outputs, by position. `threads` is for BLAS. `progress(flops done, flops known)`
+    is called after, `cancelled()` asked before each step. The same graph, inputs, threads and
+    machine give the same bits. Raises InputError and ExecutionCancelled.
+    """
+    run = _Run(graph, compile_program(graph), inputs, xp, out or {})
+    with _controller().limit(limits=threads, user_api="blas"), numpy.errstate(all="ignore"):
+        run.all_steps(cancelled or _never, progress or _unheard)
+    return run.outputs()
+
+
+def _never() -> bool:
+    return False
+
+
+def _unheard(_done: int, _known: int) -> None:
+    pass
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    # Finding the loaded BLAS libraries takes milliseconds, so once.
+    return ThreadpoolController()
+
+
+class _Run:
+    def __init__(
+        self,
+        graph: Graph,
+        program: Program,
+        inputs: Mapping[str, Source],
+        xp: Any,
+        out: Mapping[int, Array],
+    ) -> None:
+        self.names = [each.name for each in graph.placeholders]
+        self.program = program
+        self.inputs = inputs
+        self.xp = xp
+        self.out = out
+        self.values: dict[int, Array] = {}
+        self.scratch = xp.empty(0, dtype=xp.uint8)
+        self._check_out(graph)
+
+    def _check_out(self, graph: Graph) -> None:
+        for position, array in self.out.items():
+            if not 0 <= position < len(graph.outputs):
+                raise InputError("unknown_output", f"The graph has no output {position}.")
+            _check(f"out[{position}]", array, graph.output_types[position])
+            if not array.flags.c_contiguous:
+                raise InputError("not_contiguous", f"out[{position}] is not C-contiguous.")
+
+    def all_steps(
+        self, cancelled: Callable[[], bool], progress: Callable[[int, int], None]
+    ) -> None:
+        known = sum(step.flops for step in self.program.steps)
+        done = 0
+        for step in self.program.steps:
+            if cancelled():
+                raise ExecutionCancelled
+            self.one_step(step)
+            done += step.flops
+            progress(done, known)
+
+    def outputs(self) -> list[Array]:
+        return [
+            self.out.get(position, self.values[value])
+            for position, value in enumerate(self.program.outputs)
+        ]
+
+    def one_step(self, step: Step) -> None:
+        self._fit_scratch(step.scratch)
+        for value in step.loads:
+            self.values[value] = self._load(value)
+        operands = [self.values[value] for value in step.operands]
+        self.values.update(zip(step.results, self._results(step, operands), strict=True))
+        for value in step.drops:
+            self.values.pop(value, None)
+
+    def _results(self, step: Step, operands: list[Array]) -> list[Array]:
+        operator = step.operator
+        if operator is not None and operator.view and step.shares is not None:
+            return [operator.view(operands[step.shares], step.attributes)]
+        results = [self._room(value) for value in step.results[step.takes_over :]]
+        if step.takes_over and step.shares is not None:
+            results.insert(0, operands[step.shares])
+        if operator is None:
+            results[0][...] = operands[0]
+        else:
+            types = [self.program.types[value] for value in step.operands]
+            operator.run(
+                Call(self.xp, types, operands, step.attributes, results, self.scratch)
+            )
+        return results
+
+    def _room(self, value: int) -> Array:
+        type_ = self.program.types[value]
+        position = self.program.stores[self.program.places[value].store].output
+        if position is not None and position in self.out:
+            return self.out[position].reshape(type_.shape)
+        return self.xp.empty(type_.shape, dtype=storage_dtype(type_.dtype))
+
+    def _fit_scratch(self, nbytes: int) -> None:
+        # Kept as long as the steps want just this size: a chain of products allocates it once.
+        if self.scratch.nbytes != nbytes:
+            self.scratch = None
+            self.scratch = self.xp.empty(nbytes, dtype=self.xp.uint8)
+
+    def _load(self, value: int) -> Array:
+        name = self.names[value]
+        if name not in self.inputs:
+            raise InputError("missing_input", f"There is no array for the placeholder {name}.")
+        source = self.inputs[name]
+        array = source() if callable(source) else source
+        _check(name, array, self.program.types[value])
+        return self.xp.ascontiguousarray(self.xp.asarray(array)).reshape(array.shape)
+
+
+def _check(name: str, array: Array, type_: TensorType) -> None:
+    wanted = storage_dtype(type_.dtype)
+    if array.shape != type_.shape or array.dtype != wanted:
+        raise InputError("wrong_array", f"{name} must be {type_}, not {array.dtype}{array.shape}.")

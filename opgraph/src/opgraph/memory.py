@@ -1,0 +1,40 @@
+"""How much memory a graph needs, known before it runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from opgraph.program import Program, compile_program
+
+if TYPE_CHECKING:
+    from opgraph.graph import Graph
+
+
+def peak_bytes(graph: Graph) -> int:
+    """The most bytes of arrays alive at once while the executor runs a valid graph.
+
+    An upper bound, close to what is measured: inputs from their first use to their last, results,
+    views by what they look into, temporaries and scratch. Fixed costs of the process and of its
+    libraries come on top.
+    """
+    return program_peak_bytes(compile_program(graph))
+
+
+def program_peak_bytes(program: Program) -> int:
+    """The same, of the steps themselves."""
+    ending: dict[int, list[int]] = defaultdict(list)
+    for number, store in enumerate(program.stores):
+        ending[store.last_step].append(number)
+    alive: set[int] = set()
+    live = peak = 0
+    for position, step in enumerate(program.steps):
+        begun = {program.places[value].store for value in step.loads}
+        begun.update(program.made_stores(step))
+        alive |= begun
+        live += sum(program.stores[each].nbytes for each in begun)
+        peak = max(peak, live + step.temporaries + step.scratch)
+        ended = alive.intersection(ending[position])
+        alive -= ended
+        live -= sum(program.stores[each].nbytes for each in ended)
+    return peak

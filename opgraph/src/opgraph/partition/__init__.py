@@ -1,0 +1,1 @@
+"""Cutting a computation into units that volunteers' machines can hold. Pure functions."""
