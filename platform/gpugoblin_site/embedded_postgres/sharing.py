@@ -7,6 +7,7 @@ the server lives exactly as long as its users, however they end, and whichever c
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import sys
@@ -27,6 +28,23 @@ def default_data_dir() -> Path:
         return Path("/var/lib/gpugoblin/postgres")
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "gpugoblin" / "postgres"
+
+
+def data_dir_of(state_dir: Path) -> Path:
+    """The data folder that belongs to a state directory of the site.
+
+    As root it lies elsewhere: the server runs under another account, which must not need to look
+    into the state directory, where the keys are.
+    """
+    if os.geteuid() != 0:
+        return state_dir / "postgres"
+    mark = hashlib.sha256(os.fsencode(state_dir.absolute())).hexdigest()[:12]
+    return default_data_dir().with_name(f"postgres-{mark}")
+
+
+def database_url(state_dir: Path) -> str:
+    """The address of the server that belongs to a state directory of the site; see below."""
+    return ensure_database_url(data_dir_of(state_dir))
 
 
 def ensure_database_url(data_dir: Path | str | None = None, *, durable: bool = True) -> str:
