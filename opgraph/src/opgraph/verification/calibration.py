@@ -1,0 +1,80 @@
+"""How far an honest but unlucky order of summation strays on this data.
+
+Four rows by 32 columns are summed one term after the other in the format of the product, the
+worst order that honest machines use, and compared with a better sum. The square-root law that the
+acceptance threshold follows fails on structured data (constant, one-signed); the measured factor
+makes up for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from opgraph.verification.precision import Array, Precision, relative_scale
+from opgraph.verification.vectors import Draws
+
+ROWS, COLUMNS = 4, 32
+LEAST_FACTOR, SAFETY = 4.0, 6.0
+_BETTER = {4: np.float64, 8: np.longdouble}
+
+
+class Calibration:
+    """Sums that grow while B streams by; one per column block."""
+
+    def __init__(
+        self,
+        draws: Draws,
+        rows: int,
+        eligible: Array,
+        weights: Array,
+        slice_cuts: Sequence[int],
+        precision: Precision,
+    ) -> None:
+        """`eligible`: columns of the block with finite, non-zero data; `weights`: one of each."""
+        self.rows = draws.choice("calibration rows", rows, ROWS)
+        self.columns = eligible[draws.choice("calibration columns", len(eligible), COLUMNS)]
+        self._weights = weights[self.columns]
+        self._cuts = slice_cuts
+        self._precision = precision
+        pairs = len(self.rows) * len(self.columns)
+        self._better = _BETTER[precision.dtype.itemsize]
+        self._partial = np.zeros(pairs, dtype=precision.dtype)
+        self._total = np.zeros(pairs, dtype=precision.dtype)
+        self._reference = np.zeros(pairs, dtype=self._better)
+        self._squares = np.zeros(pairs)
+
+    def add(self, a_rows: Array, b_rows: Array, first: int) -> None:
+        """Terms first..first+t of K: `a_rows` is 4 x t, `b_rows` t x 32 (the drawn ones)."""
+        end = first + len(b_rows)
+        inner = [cut for cut in self._cuts if first < cut < end]
+        for start, stop in zip([first, *inner], [*inner, end], strict=True):
+            part = slice(start - first, stop - first)
+            self._add_within_slice(a_rows[:, part], b_rows[part])
+            if stop in self._cuts:
+                self._total += self._partial
+                self._partial[:] = 0
+
+    def _add_within_slice(self, a_rows: Array, b_rows: Array) -> None:
+        if not (b_rows.size and a_rows.size):
+            return
+        left, right = a_rows[:, None, :], np.ascontiguousarray(b_rows.T)[None, :, :]
+        terms = (left * right).reshape(len(self._partial), -1)
+        terms[:, 0] += self._partial
+        self._partial[:] = np.add.accumulate(terms, axis=1)[:, -1]
+        exact = left.astype(self._better) * right.astype(self._better)
+        self._reference += exact.reshape(len(self._partial), -1).sum(axis=1)
+        scaled = left.astype(np.float64) * (right * self._weights[None, :, None])
+        self._squares += np.square(scaled, out=scaled).reshape(len(self._squares), -1).sum(axis=1)
+
+    def factor(self) -> float:
+        """c = max(4, 6 q), q the largest |error| / scale of the entries that stayed finite."""
+        terms, count = self._cuts[-1], len(self.rows)
+        weights = np.tile(self._weights, count)
+        scale = relative_scale(terms, 1, self._precision) * np.hypot(
+            (self._reference * weights).astype(np.float64), np.sqrt(self._squares)
+        )
+        scale += terms * self._precision.tiny * weights
+        error = np.abs((self._total - self._reference).astype(np.float64)) * weights
+        ratios = error[scale > 0] / scale[scale > 0]
+        return max(LEAST_FACTOR, SAFETY * float(ratios[np.isfinite(ratios)].max(initial=0.0)))

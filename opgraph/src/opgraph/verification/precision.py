@@ -1,0 +1,65 @@
+"""The figures of a floating-point format that the check's bounds are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+OWN_UNIT = 2.0**-53
+"""Unit roundoff of the float64 in which the check itself computes."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A format: unit roundoff, smallest normal, smallest subnormal and largest number."""
+
+    dtype: np.dtype[Any]
+    unit: float
+    tiny: float
+    least: float
+    largest: float
+
+    @staticmethod
+    @cache
+    def of(dtype: np.dtype[Any]) -> Precision:
+        """The figures of float32 or float64, in native byte order. ValueError for another dtype."""
+        native = np.dtype(dtype).newbyteorder("=")
+        if native not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(f"Products of {dtype} can't be checked; float32 and float64 can.")
+        info = np.finfo(native)
+        return Precision(
+            native,
+            unit=float(info.eps) / 2,
+            tiny=float(info.smallest_normal),
+            least=float(info.smallest_subnormal),
+            largest=float(info.max),
+        )
+
+
+def gamma(terms: int, unit: float) -> float:
+    """Higham's gamma_n = n u / (1 - n u): bounds the relative error of a sum of n products."""
+    product = terms * unit
+    return product / (1 - product) if product < 1 else math.inf
+
+
+def summation_terms(slice_cuts: Sequence[int]) -> int:
+    """k + K/k: roundings that one term meets when K is summed in slices that are then added."""
+    longest = max(end - start for start, end in zip(slice_cuts, slice_cuts[1:], strict=False))
+    return longest + len(slice_cuts) - 1
+
+
+def relative_scale(terms: int, columns: int, precision: Precision) -> float:
+    """u sqrt(K), widened by what the check's own float64 sums over K and N can add.
+
+    For float32 the second part is 1e-9 of the first; for float64 it is as large."""
+    own = OWN_UNIT * (math.sqrt(terms) + math.sqrt(columns))
+    return precision.unit * math.sqrt(terms) + own
