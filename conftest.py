@@ -1,5 +1,48 @@
-"""What every test run needs before the first test is collected."""
+"""What a test run needs before its first test is collected."""
 
-# Collected first, so that a folder of the checkout with the name of a package inside it
+import os
+import shutil
+from pathlib import Path
+
+# Imported first, so that a folder of the checkout with the name of a package inside it
 # (opgraph/src/opgraph) can never be taken for the package.
 import opgraph  # noqa: F401
+import pytest
+
+SITE_FOLDERS = ("accounts", "research_access", "workunits", "platform", "tests")
+# On disk, and reachable for the account that PostgreSQL runs under when we are root.
+RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and private
+PREFIX = "gpugoblin-pytest-"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give Django a database of this run's own, unless only rooms without Django are tested."""
+    if not any(_is_of_the_site(Path(str(argument).partition("::")[0])) for argument in config.args):
+        return
+    from gpugoblin_site.embedded_postgres import ensure_database_url
+
+    _remove_abandoned()
+    folder = RUNS / f"{PREFIX}{os.getpid()}"
+    os.environ["GOBLIN_STATE_DIR"] = str(folder / "site")
+    if "DATABASE_URL" not in os.environ:
+        os.environ["DATABASE_URL"] = ensure_database_url(folder / "postgres", durable=False)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "gpugoblin_site.settings"
+    import django
+
+    django.setup()
+
+
+def _is_of_the_site(path: Path) -> bool:
+    root = Path(__file__).resolve().parent
+    try:
+        inside = path.resolve().relative_to(root)
+    except ValueError:
+        return False
+    return not inside.parts or inside.parts[0] in SITE_FOLDERS
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of runs whose process is gone."""
+    for folder in RUNS.glob(f"{PREFIX}*"):
+        if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
+            shutil.rmtree(folder, ignore_errors=True)

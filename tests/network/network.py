@@ -1,0 +1,166 @@
+"""A whole network: site, lab node, volunteers, each a process of its own."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Self
+
+import gpugoblin
+from tests.network.errors import NetworkError
+from tests.network.lab import lab_process
+from tests.network.process import Process
+from tests.network.settings import Places
+from tests.network.site import People, Site
+from tests.network.volunteer import volunteer_process
+
+SHARED_TEMPORARY = Path("/var/tmp")  # on disk, and reachable for the account of PostgreSQL
+
+
+class Network:
+    """Use it as a context manager, from a thread that outlives it (the main one).
+
+    `processes` maps names (database, web, waiting, scheduler, lab, volunteer-1, ...) to processes.
+    With `folder` given it is kept, else a temporary one is made and removed at the end.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        volunteers: int = 2,
+        volunteer_arguments: Sequence[str] = ("--threads", "1"),
+        lab_arguments: Sequence[str] = (),
+        durable: bool = True,
+        workers: int = 2,
+    ) -> None:
+        self._temporary = folder is None
+        self._volunteers = volunteers
+        self._volunteer_arguments = volunteer_arguments
+        self._lab_arguments = lab_arguments
+        made = folder or Path(tempfile.mkdtemp(prefix="gpugoblin-", dir=SHARED_TEMPORARY))
+        if self._temporary:
+            made.chmod(0o711)
+        self.places = Places(made)
+        self.site = Site(self.places, durable=durable, workers=workers)
+        self.processes: dict[str, Process] = {}
+        self.people: People | None = None
+
+    def start(self) -> None:
+        """Start everything; returns when the volunteers are known to the lab node."""
+        self.places.make()
+        try:
+            self.start_site()
+            self.start_lab()
+            self.start_volunteers()
+            self.wait_for_volunteers(self._volunteers)
+        except BaseException:
+            self.stop()
+            raise
+
+    def start_site(self) -> None:
+        """Database, tables, people, web, waiting and scheduler."""
+        self.places.make()
+        self.processes["database"] = self.site.database
+        self.site.start_database()
+        self.people = self.site.prepare(self._volunteers)
+        parts = (self.site.web, self.site.waiting, self.site.scheduler)
+        for process in parts:
+            self.processes[process.name] = process
+            process.start()
+        for process in parts:
+            process.wait_ready()
+
+    def start_lab(self) -> None:
+        """Set up and serve the lab node."""
+        self._add(lab_process(self.places, self._known_people(), self._lab_arguments))
+
+    def start_volunteers(self) -> None:
+        """Join and run the volunteers."""
+        tokens = self._known_people().volunteer_tokens
+        numbers = range(1, self._volunteers + 1)
+        with ThreadPoolExecutor() as pool:
+            joined = pool.map(
+                lambda number: volunteer_process(
+                    self.places, number, tokens[number - 1], self._volunteer_arguments
+                ),
+                numbers,
+            )
+            processes = list(joined)
+        for process in processes:  # from this thread, which stays
+            self._add(process)
+
+    def wait_for_volunteers(self, count: int, seconds: float = 30.0) -> None:
+        """Return when the lab node knows of `count` devices."""
+        lab = self.connect()
+        deadline = time.monotonic() + seconds
+        while lab.info().network.devices < count:
+            self.check()
+            if time.monotonic() > deadline:
+                raise NetworkError(
+                    f"no {count} volunteers after {seconds:g} s\n{self.last_words()}"
+                )
+            time.sleep(0.05)
+
+    def connect(self) -> Any:
+        """The researcher's view: `gpugoblin.connect` to this network's lab node."""
+        return gpugoblin.connect(self.places.lab)
+
+    def kill(self, name: str, *, whole: bool = False) -> None:
+        """kill -9 of one process; with `whole` its children too."""
+        self.processes[name].kill(whole=whole)
+
+    def stop_process(self, name: str) -> bool:
+        """SIGTERM to one process and wait; False when it had to be killed."""
+        return self.processes[name].stop()
+
+    def restart(self, name: str, *, ready: bool = True) -> None:
+        """Start a process again that was killed or stopped."""
+        self.processes[name].start()
+        if ready:
+            self.processes[name].wait_ready()
+
+    def check(self) -> None:
+        """NetworkError with the end of its log if a process has ended by itself."""
+        for process in self.processes.values():
+            if not process.alive():
+                raise NetworkError(f"{process.name} ended: {process.last_words()}")
+
+    def stop(self) -> list[str]:
+        """Stop everything; the names of those that had to be killed."""
+        stubborn = []
+        order = [name for name in reversed(self.processes) if name != "database"]
+        for name in order:
+            self.processes[name].ask_to_stop()
+        for name in [*order, "database"]:  # the database last: the others still write to it
+            if name in self.processes and not self.processes[name].stop():
+                stubborn.append(name)
+        self.processes.clear()
+        if self._temporary:
+            shutil.rmtree(self.places.folder, ignore_errors=True)
+        return stubborn
+
+    def last_words(self) -> str:
+        """The end of every log, for messages."""
+        return "\n".join(
+            f"--- {process.name}\n{process.last_words(800)}" for process in self.processes.values()
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _add(self, process: Process) -> None:
+        self.processes[process.name] = process
+        process.start()
+        process.wait_ready()
+
+    def _known_people(self) -> People:
+        if self.people is None:
+            raise NetworkError("the site was not started")
+        return self.people

@@ -1,0 +1,35 @@
+"""The volunteers of a network."""
+
+import sys
+from collections.abc import Sequence
+
+from tests.network.process import Process, run_once
+from tests.network.settings import Places
+
+PROGRAM = (sys.executable, "-m", "goblin_client")
+
+
+def volunteer_process(
+    places: Places, number: int, token: str, arguments: Sequence[str] = ()
+) -> Process:
+    """Let volunteer `number` join (`goblin-client join`) and describe its running process.
+
+    `arguments` go to `run`, e.g. `--memory`.
+    """
+    name = f"volunteer-{number}"
+    state = ("--state", str(places.volunteer(number)))
+    run_once(
+        "goblin-client join",
+        [
+            *(*PROGRAM, "join", "--site", places.site_url, "--token", token),
+            *("--label", name, *state),
+        ],
+        places.environment(),
+        places.logs / f"{name}-join.log",
+    )
+    return Process(
+        name,
+        [*PROGRAM, "run", *state, "--allow-private", *arguments],
+        places.logs / f"{name}.log",
+        places.environment(),
+    )
