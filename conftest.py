@@ -4,10 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
 # Imported first, so that a folder of the checkout with the name of a package inside it
 # (opgraph/src/opgraph) can never be taken for the package.
 import opgraph  # noqa: F401
-import pytest
 
 SITE_FOLDERS = ("accounts", "research_access", "workunits", "platform", "tests")
 # On disk, and reachable for the account that PostgreSQL runs under when we are root.

@@ -14,12 +14,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO
 
 from .errors import EmbeddedPostgresError
 from .server import START_SECONDS, answers
 
-_held: dict[Path, IO[bytes]] = {}
+_held: dict[Path, int] = {}
 
 
 def default_data_dir() -> Path:
@@ -78,9 +77,9 @@ def running_url(folder: Path) -> str | None:
     return url if answers(url) else None
 
 
-def wait_until_unused(folder: Path, *, pause: float = 0.25) -> IO[bytes]:
-    """Return when no process is registered; the returned file keeps new ones waiting."""
-    users = (folder / "users").open("ab")
+def wait_until_unused(folder: Path, *, pause: float = 0.25) -> int:
+    """Return when no process is registered; the returned descriptor keeps new ones waiting."""
+    users = _open_users(folder)
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -93,9 +92,14 @@ def _register(folder: Path) -> None:
         return
     if not folder.exists():
         folder.mkdir(mode=0o711, parents=True)
-    users = (folder / "users").open("ab")
+    users = _open_users(folder)
     fcntl.flock(users, fcntl.LOCK_SH)
     _held[folder] = users
+
+
+def _open_users(folder: Path) -> int:
+    # A bare descriptor: it is meant to stay open until the process ends, and forks share its lock.
+    return os.open(folder / "users", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def _start_supervisor(folder: Path, durable: bool) -> int:
