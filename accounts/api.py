@@ -1,0 +1,29 @@
+"""The sign-in addresses of programs."""
+
+from __future__ import annotations
+
+from goblin_wire.problems import SignInDenied, SignInExpired, SignInPending, UnknownLab
+from goblin_wire.protocol import require_protocol
+from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
+from gpugoblin_site.api import Call, endpoint
+
+from accounts import sign_in
+from accounts.limits import client_address
+
+
+@endpoint("POST", request=SignInStart, reply=SignInCode, problems=(UnknownLab,))
+def start_sign_in(call: Call[SignInStart]) -> SignInCode:
+    """Begin the sign-in of a program: a code that a person confirms on a page."""
+    require_protocol(call.message.protocol)
+    return sign_in.start(call.message, client_address(call.request))
+
+
+@endpoint(
+    "POST",
+    request=SignInPoll,
+    reply=SignInToken,
+    problems=(SignInPending, SignInDenied, SignInExpired),
+)
+def poll_sign_in(call: Call[SignInPoll]) -> SignInToken:
+    """Ask for the token; `sign_in_pending` until the person has decided. It is given once."""
+    return sign_in.poll(call.message.device_code)

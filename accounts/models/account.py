@@ -1,0 +1,96 @@
+"""Accounts, which are pseudonymous, and persons, who are not.
+
+`accounts_person` is the only table that owns personal data: erasing a person deletes its row, while
+ledgers, receipts and histories go on pointing at the account's key.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
+
+
+class AccountState(models.TextChoices):
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+
+
+class AccountManager(BaseUserManager["Account"]):
+    """Accounts are made by `accounts.services.create_account`."""
+
+
+def new_session_epoch() -> str:
+    return secrets.token_hex(8)
+
+
+class Account(AbstractBaseUser, PermissionsMixin):
+    """One identity. `key` is what everything outside this app points at."""
+
+    password = None  # type: ignore[assignment]
+    id = models.BigAutoField(primary_key=True)
+    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    state = models.CharField(
+        max_length=16, choices=AccountState.choices, default=AccountState.ACTIVE
+    )
+    is_staff = models.BooleanField(default=False)
+    session_epoch = models.CharField(max_length=16, default=new_session_epoch, editable=False)
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    USERNAME_FIELD = "key"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[AccountManager] = AccountManager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=AccountState.values), name="account_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"account {self.key.hex[:12]}"
+
+    @property
+    def is_active(self) -> bool:  # type: ignore[override]
+        return self.state == AccountState.ACTIVE
+
+    def has_usable_password(self) -> bool:
+        return False
+
+    def check_password(self, raw_password: str) -> bool:
+        return False
+
+    def get_session_auth_hash(self) -> str:
+        """Sessions end when the account's epoch changes."""
+        return salted_hmac("accounts.session", self.session_epoch, algorithm="sha256").hexdigest()
+
+    def get_session_auth_fallback_hash(self):  # type: ignore[no-untyped-def]
+        return iter(())
+
+
+class Person(models.Model):
+    """The human behind an account."""
+
+    account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="person")
+    email = models.EmailField(unique=True, max_length=254)
+    """Case-folded; the identity to log in with."""
+    name = models.CharField(max_length=120, blank=True, default="")
+    language = models.CharField(max_length=8, default="en")
+    time_zone = models.CharField(max_length=64, default="UTC")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(email=models.functions.Lower("email")),
+                name="person_email_folded",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.email

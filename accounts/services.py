@@ -1,0 +1,161 @@
+"""What is done with accounts, tokens and login links."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, SignInExpired
+from goblin_wire.tokens import Scope, new_token, secret_hash, split_token
+
+from accounts.models import Account, AccountState, ApiToken, LoginLink, Person
+
+if TYPE_CHECKING:
+    from research_access.models import Lab
+
+TOKEN_LIFETIME = timedelta(days=365)
+LOGIN_LINK_LIFETIME = timedelta(minutes=15)
+MAX_LABEL = 200
+
+
+def folded(email: str) -> str:
+    """The form in which an address is kept and compared. Raises `BadMessage`."""
+    address = email.strip().casefold()
+    try:
+        validate_email(address)
+    except ValidationError:
+        raise BadMessage("This is not an e-mail address.") from None
+    return address
+
+
+@transaction.atomic
+def create_account(email: str, *, name: str = "", language: str = "en") -> Account:
+    """A new account with its person. Raises `BadMessage`, or `Conflict` if the address is taken."""
+    address = folded(email)
+    account = Account.objects.create()
+    try:
+        with transaction.atomic():
+            Person.objects.create(account=account, email=address, name=name, language=language)
+    except IntegrityError:
+        raise Conflict("There is an account with this e-mail address already.") from None
+    return account
+
+
+def account_of(email: str) -> Account | None:
+    return Account.objects.filter(person__email=folded(email)).first()
+
+
+@transaction.atomic
+def make_operator(email: str) -> Account:
+    """The account of `email`, made if absent, allowed to do everything in the admin."""
+    found = account_of(email) or create_account(email)
+    account = Account.objects.select_for_update().get(pk=found.pk)
+    account.is_staff = account.is_superuser = True
+    account.save(update_fields=["is_staff", "is_superuser"])
+    return account
+
+
+@transaction.atomic
+def suspend(account: Account) -> None:
+    """No token and no session of the account works any more."""
+    _set_state(account, AccountState.SUSPENDED)
+
+
+@transaction.atomic
+def reinstate(account: Account) -> None:
+    _set_state(account, AccountState.ACTIVE)
+
+
+def _set_state(account: Account, state: AccountState) -> None:
+    locked = Account.objects.select_for_update().get(pk=account.pk)
+    locked.state = state
+    locked.save(update_fields=["state"])
+    account.state = state
+
+
+def issue_token(
+    account: Account,
+    scope: Scope | str,
+    *,
+    lab: Lab | None = None,
+    label: str = "",
+    lifetime: timedelta = TOKEN_LIFETIME,
+) -> str:
+    """A new token, to be shown once. Scope `lab` needs a lab that the account is a member of.
+
+    Raises `AccountSuspended` or `NotAllowed`.
+    """
+    kind = Scope(scope)
+    if account.state != AccountState.ACTIVE:
+        raise AccountSuspended
+    _require_lab(account, kind, lab)
+    token = new_token(kind)
+    parts = split_token(token)
+    assert parts is not None  # noqa: S101  (we have just made it)
+    ApiToken.objects.create(
+        account=account,
+        scope=kind.value,
+        lab=lab,
+        prefix=parts.prefix,
+        secret_hash=secret_hash(parts.secret),
+        label=label[:MAX_LABEL],
+        expires=timezone.now() + lifetime,
+    )
+    return token
+
+
+def _require_lab(account: Account, scope: Scope, lab: Lab | None) -> None:
+    if scope is Scope.VOLUNTEER:
+        if lab is not None:
+            raise NotAllowed("A volunteer's token belongs to no lab.")
+        return
+    if lab is None:
+        raise NotAllowed("A token for a lab node needs a lab.")
+    if not lab.members.filter(account=account).exists():
+        raise NotAllowed("The account is not a member of this lab.")
+
+
+def revoke_token(token: ApiToken) -> None:
+    """End a token now; ending it twice keeps the first moment."""
+    ApiToken.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())
+    token.refresh_from_db(fields=["revoked"])
+
+
+def new_login_link(account: Account, *, lifetime: timedelta = LOGIN_LINK_LIFETIME) -> str:
+    """The secret of a new one-time link. Raises `AccountSuspended`."""
+    if account.state != AccountState.ACTIVE:
+        raise AccountSuspended
+    secret = secrets.token_urlsafe(32)
+    LoginLink.objects.create(
+        account=account, secret_hash=_hash(secret), expires=timezone.now() + lifetime
+    )
+    return secret
+
+
+@transaction.atomic
+def use_login_link(secret: str) -> Account:
+    """The account that a link logs in; it works once. Raises `SignInExpired`, `AccountSuspended`."""
+    link = (
+        LoginLink.objects.select_for_update(of=("self",))
+        .select_related("account")
+        .filter(secret_hash=_hash(secret))
+        .first()
+    )
+    if link is None or link.used is not None or link.expires <= timezone.now():
+        raise SignInExpired("This link has expired or was used; ask for another one.")
+    if link.account.state != AccountState.ACTIVE:
+        raise AccountSuspended
+    link.used = timezone.now()
+    link.save(update_fields=["used"])
+    return link.account
+
+
+def _hash(secret: str) -> str:
+    # 256 random bits: a slow hash would add nothing.
+    return hashlib.sha256(secret.encode()).hexdigest()

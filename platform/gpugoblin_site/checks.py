@@ -1,0 +1,1 @@
+"""System checks: a misconfigured site says so before it serves anybody."""

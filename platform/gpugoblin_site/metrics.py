@@ -1,0 +1,54 @@
+"""Measurements of the site's own process, for Prometheus.
+
+With several gunicorn workers each writes into a file of the run's folder and `/metrics` adds them
+up; `use_folder_of_run` must run before anything is measured (`wsgi.py` does it).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def use_folder_of_run(state_directory: Path) -> None:
+    """Share measurements between the workers of this gunicorn; drop those of ended runs."""
+    parent = state_directory / "metrics"
+    folder = parent / str(os.getppid())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ.setdefault(_FOLDER_VARIABLE, str(folder))
+    for other in parent.iterdir():
+        if other.name.isdigit() and not _is_running(int(other.name)):
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    with contextlib.suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True
+
+
+def observe_request(method: str, route: str, status: int, seconds: float) -> None:
+    """Count one answered request. Labels come from our own routes, never from what was sent."""
+    from gpugoblin_site import instruments
+
+    known = method if method in METHODS else "other"
+    instruments.REQUEST_SECONDS.labels(known, route, status).observe(seconds)
+
+
+def exposition() -> bytes:
+    """The measurements of all workers in Prometheus' text format."""
+    from prometheus_client import REGISTRY, CollectorRegistry, generate_latest, multiprocess
+
+    if _FOLDER_VARIABLE not in os.environ:
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)

@@ -1,0 +1,98 @@
+"""What every request passes first: its id, its clock, the bound of its body, the form of errors."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+
+import goblin_wire.problems as wire
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from goblin_wire.problems import PROBLEM_JSON, Internal, Problem
+from goblin_wire.protocol import MAX_JSON_BYTES
+
+from gpugoblin_site import logs, metrics
+from gpugoblin_site.problems import as_problem, is_api, problem_of, problem_response
+
+REQUEST_ID_HEADER = "X-Request-ID"
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_log = logs.logger("request")
+
+
+class RequestMiddleware:
+    """First in the list, so that it sees what every other layer answers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        request_id = uuid.uuid4().hex
+        request.META["GOBLIN_REQUEST_ID"] = request_id
+        response = self._answer(request)
+        response[REQUEST_ID_HEADER] = request_id
+        _record(request, response, request_id, time.perf_counter() - started)
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        if not is_api(request):
+            return self._get_response(request)
+        try:
+            require_bounded_body(request)
+        except Problem as problem:
+            return problem_response(problem)
+        response = self._get_response(request)
+        if response.status_code < HTTPStatus.BAD_REQUEST or _is_problem(response):
+            return response
+        return as_problem(response) if isinstance(response, HttpResponse) else response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Turn what an API view raised into a problem; what was not foreseen is logged."""
+        if not is_api(request):
+            return None
+        problem = problem_of(error)
+        if isinstance(problem, Internal) or not isinstance(error, Problem):
+            _log.error(
+                "failed", route=route_of(request), exc_info=error,
+                request=request.META.get("GOBLIN_REQUEST_ID"),
+            )
+        return problem_response(problem)
+
+
+def require_bounded_body(request: HttpRequest) -> None:
+    """Raise a problem for a body whose length is unknown or too large, before it is read."""
+    if request.method in _BODILESS:
+        return
+    stated = request.META.get("CONTENT_LENGTH", "")
+    if not stated:
+        if request.META.get("HTTP_TRANSFER_ENCODING"):
+            raise wire.LengthRequired
+        return
+    if not stated.isascii() or not stated.isdigit():
+        raise wire.LengthRequired
+    if int(stated) > MAX_JSON_BYTES:
+        raise wire.TooLarge(f"The body has {stated} bytes, at most {MAX_JSON_BYTES} are accepted.")
+
+
+def route_of(request: HttpRequest) -> str:
+    """The pattern of the address, which holds no id and no secret."""
+    match = request.resolver_match
+    return match.route if match is not None else "unknown"
+
+
+def _is_problem(response: HttpResponseBase) -> bool:
+    return response.headers.get("Content-Type", "").startswith(PROBLEM_JSON)
+
+
+def _record(
+    request: HttpRequest, response: HttpResponseBase, request_id: str, seconds: float
+) -> None:
+    route = route_of(request)
+    method = request.method or ""
+    metrics.observe_request(method, route, response.status_code, seconds)
+    _log.info(
+        "request", request=request_id, method=method if method.isalpha() else "", route=route,
+        status=response.status_code, ms=round(seconds * 1000, 2),
+    )

@@ -1,0 +1,185 @@
+"""Settings of the site; every value comes from the environment (table in docs/operators.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+from goblin_wire.protocol import MAX_JSON_BYTES
+
+from gpugoblin_site import keys, logs
+from gpugoblin_site.embedded_postgres import default_data_dir
+
+_package = Path(__file__).resolve().parent
+_checkout = _package.parents[1]
+# In a checkout these folders lie at the root, in a wheel inside the package.
+BASE_DIR = _checkout if (_checkout / "templates").is_dir() else _package
+
+env = environ.Env()
+
+# --- the network ----------------------------------------------------------------------------------
+DEBUG = env.bool("DEBUG", default=False)
+GOBLIN_STATE_DIR = Path(
+    env.str("GOBLIN_STATE_DIR", default=str(default_data_dir().with_name("site")))
+)
+GOBLIN_SITE_URL = env.str("GOBLIN_SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+GOBLIN_WAIT_URL = env.str("GOBLIN_WAIT_URL", default="http://127.0.0.1:8001").rstrip("/")
+GOBLIN_ALLOW_PRIVATE_ENDPOINTS = env.bool("GOBLIN_ALLOW_PRIVATE_ENDPOINTS", default=False)
+GOBLIN_TRUSTED_PROXIES = env.int("GOBLIN_TRUSTED_PROXIES", default=0)
+"""How many reverse proxies stand before the site; so many addresses of X-Forwarded-For count."""
+GOBLIN_METRICS_TOKEN = env.str("GOBLIN_METRICS_TOKEN", default="")
+
+_site = urlsplit(GOBLIN_SITE_URL)
+_https = _site.scheme == "https"
+
+# --- Django -----------------------------------------------------------------------------------------
+keys.configure(GOBLIN_STATE_DIR)
+SECRET_KEY = env.str("SECRET_KEY", default="") or keys.django_secret()
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=[_site.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
+)
+CSRF_TRUSTED_ORIGINS = [GOBLIN_SITE_URL]
+ROOT_URLCONF = "gpugoblin_site.urls"
+WSGI_APPLICATION = "gpugoblin_site.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+
+INSTALLED_APPS = [
+    "gpugoblin_site",
+    "accounts",
+    "research_access",
+    "workunits",
+    "accounts.admin_config.AdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "csp",
+]
+
+# Short on purpose: all of it is paid on every exchange of every volunteer.
+MIDDLEWARE = [
+    "gpugoblin_site.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "csp.middleware.CSPMiddleware",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+
+# --- database ---------------------------------------------------------------------------------------
+DATABASE_URL = env.str("DATABASE_URL", default="")
+GOBLIN_DATABASE_DIR = Path(env.str("GOBLIN_DATABASE_DIR", default=str(default_data_dir())))
+"""Where the embedded PostgreSQL keeps its data, if DATABASE_URL names no other."""
+_persistent = {
+    "ENGINE": "gpugoblin_site.database",
+    "CONN_MAX_AGE": None,
+    "CONN_HEALTH_CHECKS": True,
+}
+# The embedded server is started by the first connection, not by reading the settings.
+_embedded = {
+    "NAME": "gpugoblin",
+    "EMBEDDED": {
+        "data_dir": GOBLIN_DATABASE_DIR,
+        "durable": env.bool("GOBLIN_DATABASE_DURABLE", default=True),
+    },
+}
+_server = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
+DATABASES = {"default": {**_server, **_persistent}}
+
+# --- people and sessions ----------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.Account"
+AUTHENTICATION_BACKENDS = ["accounts.backends.SessionBackend"]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/sign-in/"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = _https
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+# --- security ---------------------------------------------------------------------------------------
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_JSON_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 10
+SECURE_HSTS_SECONDS = 0 if DEBUG else 365 * 24 * 3600
+SECURE_HSTS_INCLUDE_SUBDOMAINS = not DEBUG
+SECURE_SSL_REDIRECT = _https and not DEBUG
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GOBLIN_TRUSTED_PROXIES else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "base-uri": [NONE],
+        "connect-src": [SELF],
+        "font-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "img-src": [SELF, "data:"],
+        "script-src": [SELF],
+        "style-src": [SELF],
+    },
+}
+
+# --- static files -----------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# The few files are served from where they are: nothing has to be collected before the first start.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MAX_AGE = 0 if DEBUG else 3600
+
+# --- API --------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "gpugoblin_site.problems.rest_exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "GPU Goblin site",
+    "DESCRIPTION": "What programs of volunteers and labs say to the site. Errors are problem+json.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "POSTPROCESSING_HOOKS": ["gpugoblin_site.openapi.add_components"],
+}
+
+# --- logs -------------------------------------------------------------------------------------------
+LOGGING_CONFIG = None
+logs.configure(level=env.str("LOG_LEVEL", default="INFO"))
