@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from goblin_wire.addresses import resolve_endpoint
 from goblin_wire.blobs import blob_id
 from goblin_wire.data import Manifest, UploadStatus
 from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Holding, Lease, Want
 from goblin_wire.http import HttpClient
 from goblin_wire.protocol import CAPABILITY_SCHEME, DIGEST_HEADER, MAX_MANIFEST_BYTES, PROTOCOL
-from numpy.typing import NDArray
 from opgraph.executor import execute
 from opgraph.graph import Graph
 
