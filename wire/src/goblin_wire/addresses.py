@@ -106,6 +106,8 @@ def is_public(address: str) -> bool:
     parsed = ipaddress.ip_address(address.split("%", 1)[0])
     if isinstance(parsed, ipaddress.IPv4Address):
         return _is_ordinary(parsed)
+    if parsed in NAT64:
+        return _is_ordinary(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
     return _is_ordinary(parsed) and all(_is_ordinary(inner) for inner in _wrapped(parsed))
 
 
@@ -117,8 +119,7 @@ def _is_ordinary(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool
 
 def _wrapped(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
     teredo = address.teredo[1] if address.teredo is not None else None
-    translated = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
-    candidates = [address.ipv4_mapped, address.sixtofour, teredo, translated]
+    candidates = [address.ipv4_mapped, address.sixtofour, teredo]
     return [candidate for candidate in candidates if candidate is not None]
 
 

@@ -6,6 +6,7 @@ the caller's buffer, and every failure is a `Problem`.
 
 from __future__ import annotations
 
+import time
 from typing import Any, TypeVar
 
 import requests
@@ -28,11 +29,13 @@ from goblin_wire.transport import (
     make_session,
     pieces,
     reason,
+    was_never_sent,
 )
 
 T = TypeVar("T")
 MAX_PROBLEM_BYTES = 64 * 1024
 CONNECT_TIMEOUT_S = 10.0
+CONNECT_PAUSE_S = 0.05
 READ_TIMEOUT_S = 30.0
 """Longest silence within a reply; a stalled transfer ends with `Unreachable`."""
 
@@ -58,12 +61,12 @@ class HttpClient:
         self.base_url = base_url.rstrip("/")
         self._timeout = (CONNECT_TIMEOUT_S, read_timeout)
         self._pinned = certificate is not None
+        self._connect_retries = connect_retries
         self._session = make_session(
             authorization=authorization,
             certificate=certificate,
             host=host,
             user_agent=user_agent,
-            connect_retries=connect_retries,
             trust_environment=trust_environment,
         )
 
@@ -181,21 +184,26 @@ class HttpClient:
         read_timeout: float | None,
     ) -> requests.Response:
         timeout = (CONNECT_TIMEOUT_S, read_timeout) if read_timeout else self._timeout
-        content: Any = Body(body) if body is not None and memoryview(body).nbytes else body
-        try:
-            response = self._session.request(
-                method,
-                self.base_url + path,
-                data=content if content is not None else b"",
-                headers=headers,
-                timeout=timeout,
-                allow_redirects=False,
-                stream=True,
-                # Said here too: a bundle named by the environment would overrule the session.
-                verify=False if self._pinned else None,
-            )
-        except TRANSFER_ERRORS as error:
-            raise self._failure(error) from None
+        content: Any = Body(body) if body is not None and memoryview(body).nbytes else b""
+        for attempt in range(self._connect_retries + 1):
+            try:
+                response = self._session.request(
+                    method,
+                    self.base_url + path,
+                    data=content,
+                    headers=headers,
+                    timeout=timeout,
+                    allow_redirects=False,
+                    stream=True,
+                    # Said here too: a bundle named by the environment would overrule the session.
+                    verify=False if self._pinned else None,
+                )
+            except TRANSFER_ERRORS as error:
+                if not was_never_sent(error) or attempt == self._connect_retries:
+                    raise self._failure(error) from None
+                time.sleep(CONNECT_PAUSE_S * 2**attempt)
+            else:
+                break
         if 200 <= response.status_code < 300:
             return response
         raise self._problem(response)

@@ -12,8 +12,7 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
-from urllib3.exceptions import HTTPError
-from urllib3.util import Retry
+from urllib3.exceptions import ConnectTimeoutError, HTTPError
 
 SEND_BYTES = 256 * 1024
 """A socket's timeout covers one send, so a body goes out in pieces that a slow link can take."""
@@ -39,9 +38,9 @@ class Authorization(AuthBase):
 class PinnedAdapter(HTTPAdapter):
     """TLS to the one certificate whose SHA-256 was told; names and authorities do not matter."""
 
-    def __init__(self, fingerprint: str, retries: Retry) -> None:
+    def __init__(self, fingerprint: str) -> None:
         self._fingerprint = fingerprint
-        super().__init__(max_retries=retries, pool_maxsize=8)
+        super().__init__()
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         context = ssl.create_default_context()
@@ -62,7 +61,6 @@ def make_session(
     certificate: str | None,
     host: str | None,
     user_agent: str,
-    connect_retries: int,
     trust_environment: bool,
 ) -> requests.Session:
     """A session without cookies, compression or `.netrc`.
@@ -77,18 +75,8 @@ def make_session(
     session.headers.update({"User-Agent": user_agent, "Accept-Encoding": "identity"})
     if host is not None:
         session.headers["Host"] = host
-    retries = Retry(
-        total=None,
-        connect=connect_retries,
-        read=0,
-        redirect=0,
-        status=0,
-        other=0,
-        backoff_factor=0.05,
-    )
-    plain = HTTPAdapter(max_retries=retries, pool_maxsize=8)
-    session.mount("http://", plain)
-    session.mount("https://", PinnedAdapter(certificate, retries) if certificate else plain)
+    if certificate is not None:
+        session.mount("https://", PinnedAdapter(certificate))
     return session
 
 
@@ -143,6 +131,11 @@ def reason(error: BaseException) -> str:
     return f"{type(chain[-1]).__name__}"
 
 
+def was_never_sent(error: BaseException) -> bool:
+    """Whether no connection came about, so that trying again repeats nothing."""
+    return any(isinstance(cause, ConnectTimeoutError) for cause in _chain(error))
+
+
 def certificate_reason(error: BaseException) -> str | None:
     """What is wrong with the other end's certificate, or none where it is something else."""
     for cause in _chain(error):
@@ -175,16 +168,11 @@ def _proxy_words(chain: list[BaseException]) -> str:
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """The error and, from the outside in, whatever it wraps."""
     seen: set[int] = set()
-    inner: Any = error
-    while isinstance(inner, BaseException) and id(inner) not in seen:
-        seen.add(id(inner))
-        yield inner
-        wrapped = [item for item in inner.args if isinstance(item, BaseException)]
-        inner = getattr(inner, "reason", None)
-        if not isinstance(inner, BaseException):
-            inner = wrapped[-1] if wrapped else _last(seen, error)
-
-
-def _last(seen: set[int], error: BaseException) -> BaseException | None:
-    outer = error.__cause__ or error.__context__
-    return outer if outer is not None and id(outer) not in seen else None
+    left: list[Any] = [error]
+    while left:
+        inner = left.pop(0)
+        if isinstance(inner, BaseException) and id(inner) not in seen:
+            seen.add(id(inner))
+            yield inner
+            left += [*inner.args, getattr(inner, "reason", None), inner.__cause__]
+            left.append(inner.__context__)
