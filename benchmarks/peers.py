@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,14 @@ def numpy_seconds(a_path: str, b_path: str) -> float:
 
 
 def dask_seconds(a_path: str, b_path: str, chunk: int) -> float:
-    import dask
-    from dask.distributed import Client, LocalCluster
+    dask: Any = import_module("dask")
+    distributed: Any = import_module("dask.distributed")
 
     quiet = {"distributed.admin.log-format": "%(message)s", "distributed.worker.memory.target": 0.9}
     with (
         dask.config.set(quiet),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
     ):
         _dask_product(a_path, b_path, chunk)[:chunk, :chunk].sum().compute()
         started = time.perf_counter()
@@ -69,7 +70,7 @@ def _dask_product(a_path: str, b_path: str, chunk: int) -> Any:
 
 
 def _dask_array(path: str, chunk: int) -> Any:
-    import dask.array as da
+    da: Any = import_module("dask.array")
 
     header = np.load(path, mmap_mode="r")
     chunks = da.core.normalize_chunks(chunk, header.shape, dtype=header.dtype)
