@@ -45,6 +45,7 @@ class AccessRequest(models.Model):
     changed = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        permissions: ClassVar = [("review_accessrequest", "Can decide on access requests")]
         indexes: ClassVar = [models.Index(fields=["state", "submitted"], name="request_queue")]
         constraints: ClassVar = [
             models.CheckConstraint(
