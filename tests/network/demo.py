@@ -17,7 +17,8 @@ EPSILON = float(np.finfo(np.float32).eps)
 def demo() -> int:
     """Start a network, compute A @ B on it, compare with numpy, stop; 0 if all is right."""
     say(
-        f"Starting a network of this machine's own: site, lab node, two volunteers ({SIZE} x {SIZE})"
+        "Starting a network on this machine: site, lab node, two volunteers "
+        f"(a product of two {SIZE} x {SIZE} float32 arrays)"
     )
     network = Network()
     network.places.make()

@@ -1,0 +1,1 @@
+"""Whole networks, used as people use them."""
