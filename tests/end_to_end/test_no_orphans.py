@@ -60,7 +60,7 @@ def _network_folders(mark: str) -> set[Path]:
     for pid in with_environment(mark):
         with contextlib.suppress(OSError):
             place = Path(f"/proc/{pid}/cwd").readlink()
-            if place.parent.parent == SHARED_TEMPORARY:
+            if place.name == "logs" and place.parent.parent == SHARED_TEMPORARY:
                 found.add(place.parent)
     return found
 
