@@ -44,21 +44,21 @@ def blind_spot(check: ColumnBlockCheck) -> BlindSpot:
     """Of a prepared check. A hidden error d in entry (i, j) satisfies |d| w_j <= 2 c base_i:
 
     once c base_i for the threshold, once for the honest rounding that it may cancel."""
-    rows, columns = check.regions.rows == REGULAR, check.regions.columns == REGULAR
-    vectors = check.signs.shape[1]
+    rows, columns = check.state.regions.rows == REGULAR, check.state.regions.columns == REGULAR
+    vectors = check.state.signs.shape[1]
     if not (rows.any() and columns.any()):
-        return BlindSpot(check.factor, _direct(check), None, vectors)
-    hidden = 2 * check.factor * check.scale[rows]
-    typical = np.sqrt(np.square(check.projection[rows]).mean(axis=1) / columns.sum())
+        return BlindSpot(check.state.factor, _direct(check), None, vectors)
+    hidden = 2 * check.state.factor * check.state.scale[rows]
+    typical = np.sqrt(np.square(check.state.projection[rows]).mean(axis=1) / columns.sum())
     shares = hidden[typical > 0] / typical[typical > 0]
     relative = float(np.median(shares)) if shares.size else math.inf
-    absolute = float(hidden.max() / check.weights[columns].min())
-    return BlindSpot(check.factor, relative, absolute, vectors)
+    absolute = float(hidden.max() / check.state.weights[columns].min())
+    return BlindSpot(check.state.factor, relative, absolute, vectors)
 
 
 def _direct(check: ColumnBlockCheck) -> float:
     """Entry by entry comparison: the threshold on one entry."""
-    return check.factor * relative_scale(check.terms, 1, check.precision)
+    return check.state.factor * relative_scale(check.state.terms, 1, check.state.precision)
 
 
 def planned_blind_spot(

@@ -6,6 +6,7 @@ platform whose long double is float64 the bounds are the gammas of both sides.""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -117,8 +118,9 @@ class _Sums:
     def _spread(self) -> Floats:
         if self._precision.dtype.itemsize > 4 and self._squares.dtype == np.float64:
             # Squares of float64 data may overflow float64; this is never above the true spread.
-            return self._magnitude / np.sqrt(self._terms)
-        return np.sqrt(self._squares).astype(np.float64)
+            return self._magnitude / math.sqrt(self._terms)
+        spread: Floats = np.sqrt(self._squares).astype(np.float64)
+        return spread
 
 
 def _by_groups(left: Floats, right: Floats) -> Floats:

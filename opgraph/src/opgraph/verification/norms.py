@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from opgraph.verification.precision import Array, Floats
-from opgraph.verification.reader import Cancelled, MatrixReader, Scratch, chunks
+from opgraph.verification.reader import Cancelled, MatrixReader, Scratch, chunks, pieces
 
 _SAFE = (2.0**-900, 2.0**900)
 
@@ -54,8 +54,10 @@ def column_norms(b: MatrixReader, columns: tuple[int, int], cancelled: Cancelled
     norms = NormAccumulator(columns[1] - columns[0], wide)
     scratch = Scratch()
     for chunk in chunks(b, (0, b.shape[0]), columns, cancelled):
-        where = slice(chunk.c0 - columns[0], chunk.c1 - columns[0])
-        values = scratch.doubles(chunk.values)
-        norms.see(where, values, axis=0)
-        norms.add(where, np.einsum("kj,kj->j", values, values))
+        for rows, part in pieces(chunk.values.shape):
+            values = scratch.doubles(chunk.values[rows, part])
+            first = chunk.c0 - columns[0]
+            where = slice(first + part.start, first + part.stop)
+            norms.see(where, values, axis=0)
+            norms.add(where, np.einsum("kj,kj->j", values, values))
     return norms.log2(b.shape[0])

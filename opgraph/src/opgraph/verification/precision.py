@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def gamma(terms: int, unit: float) -> float:
 
 def summation_terms(slice_cuts: Sequence[int]) -> int:
     """k + K/k: roundings that one term meets when K is summed in slices that are then added."""
-    longest = max(end - start for start, end in zip(slice_cuts, slice_cuts[1:], strict=False))
+    longest = max(end - start for start, end in pairwise(slice_cuts))
     return longest + len(slice_cuts) - 1
 
 

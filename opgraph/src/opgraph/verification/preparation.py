@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from opgraph.verification.calibration import Calibration
 from opgraph.verification.norms import column_norms
 from opgraph.verification.precision import Floats, Precision, relative_scale
-from opgraph.verification.product import ColumnBlockCheck
 from opgraph.verification.projection import BlockWork, Projection, project
 from opgraph.verification.reader import Cancelled, MatrixReader
 from opgraph.verification.regions import (
@@ -21,6 +21,7 @@ from opgraph.verification.regions import (
     columns_before_a,
     regions,
 )
+from opgraph.verification.state import BlockState
 from opgraph.verification.threads import one_blas_thread
 from opgraph.verification.vectors import Draws
 
@@ -44,14 +45,14 @@ class Preparation:
         self._precision = Precision.of(a.dtype)
         self._check_arguments()
 
-    def checks(self, blocks: Mapping[int, tuple[int, int]]) -> list[ColumnBlockCheck]:
-        """One check per block; `blocks` are neighbours in ascending order of their columns."""
+    def states(self, blocks: Mapping[int, tuple[int, int]]) -> list[BlockState]:
+        """The state of one check per block; `blocks` are neighbours, by rising columns."""
         if not blocks:
             return []
         with one_blas_thread():
-            return self._checks(blocks)
+            return self._states(blocks)
 
-    def _checks(self, blocks: Mapping[int, tuple[int, int]]) -> list[ColumnBlockCheck]:
+    def _states(self, blocks: Mapping[int, tuple[int, int]]) -> list[BlockState]:
         start, end = self._span(list(blocks.values()))
         norms = column_norms(self._b, (start, end), self._cancelled)
         by_block = {index: norms[c0 - start : c1 - start] for index, (c0, c1) in blocks.items()}
@@ -87,15 +88,13 @@ class Preparation:
         terms = self._a.shape[1]
         if terms != self._b.shape[0] or terms < 1:
             raise ValueError(f"No product of {self._a.shape} by {self._b.shape} to check.")
-        rising = all(x < y for x, y in zip(self._cuts, self._cuts[1:], strict=False))
+        rising = all(x < y for x, y in pairwise(self._cuts))
         if not rising or self._cuts[0] != 0 or self._cuts[-1] != terms:
             raise ValueError(f"Slices must lead from 0 to {terms} in rising steps.")
         if not 1 <= self._vectors <= 64:
             raise ValueError("A check uses between 1 and 64 vectors.")
 
-    def _work(
-        self, index: int, columns: tuple[int, int], norms: Floats, kinds: Kinds
-    ) -> BlockWork:
+    def _work(self, index: int, columns: tuple[int, int], norms: Floats, kinds: Kinds) -> BlockWork:
         draws = Draws(self._secret, index, self._generation)
         weights = np.zeros(len(norms))
         finite = np.flatnonzero(np.isfinite(norms))
@@ -110,7 +109,7 @@ class Preparation:
 
     def _finish(
         self, index: int, work: BlockWork, found: Projection, at: int, area: Regions
-    ) -> ColumnBlockCheck:
+    ) -> BlockState:
         rows = area.rows.copy()
         z = found.of_block(at, self._vectors)
         z[rows == DIRECT] = 0.0
@@ -118,9 +117,8 @@ class Preparation:
             main, slack = self._scale(z, found.squares[:, at], work.covered())
         # There the vectors would see less than what flushing to zero may change.
         rows[(rows == REGULAR) & ~(main > slack)] = DIRECT
-        return ColumnBlockCheck(
-            a=self._a,
-            b=self._b,
+        return BlockState(
+            dtype=self._precision.dtype,
             column_block=index,
             generation=self._generation,
             columns=work.columns,

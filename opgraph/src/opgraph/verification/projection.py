@@ -1,4 +1,4 @@
-"""The streaming passes: Z = A (B X), and the squared scale (A*A)((B*B) w^2), for many column blocks.
+"""The streaming passes: Z = A (B X) and the squared scale (A*A)((B*B) w^2), for many blocks.
 
 B is read once here, A once for all blocks together; what is held is a chunk of each, K-slabs of
 B X, and the results (M x vectors per block)."""
@@ -20,6 +20,7 @@ from opgraph.verification.reader import (
     MatrixReader,
     Scratch,
     chunks,
+    pieces,
     read_rows,
 )
 from opgraph.verification.regions import DIRECT, REGULAR, Kinds
@@ -110,14 +111,15 @@ class _Passes:
                 at += width
 
     def _multiply_a(self, chunk: Chunk, right: Floats, squares: Floats) -> None:
-        rows = slice(chunk.r0, chunk.r1)
-        values = self._scratch.doubles(chunk.values)
-        self.norms.see(rows, values, axis=1)
-        self.z[rows] += values @ right
-        np.square(values, out=values)
-        sums = values @ squares
-        self.squares[rows] += sums[:, :-1]
-        self.norms.add(rows, sums[:, -1])
+        for within, part in pieces(chunk.values.shape):
+            rows = slice(chunk.r0 + within.start, chunk.r0 + within.stop)
+            values = self._scratch.doubles(chunk.values[within, part])
+            self.norms.see(rows, values, axis=1)
+            self.z[rows] += values @ right[part]
+            np.square(values, out=values)
+            sums = values @ squares[part]
+            self.squares[rows] += sums[:, :-1]
+            self.norms.add(rows, sums[:, -1])
 
 
 class _Column:
@@ -127,7 +129,7 @@ class _Column:
         self.block = block
         self.x = block.vectors()
         self._squared_weights = np.square(block.covered())
-        self._direct = np.flatnonzero(block.kinds == DIRECT) + block.columns[0]
+        self._direct = block.kinds == DIRECT
         self._drawn = block.calibration.columns + block.columns[0]
         self._a_rows: Array = np.empty((0, 0))
         self._b_rows: Array = np.empty((0, 0))
@@ -143,14 +145,23 @@ class _Column:
         low, high = max(self.block.columns[0], chunk.c0), min(self.block.columns[1], chunk.c1)
         if low >= high:
             return
-        inside = slice(low - self.block.columns[0], high - self.block.columns[0])
-        values = scratch.doubles(chunk.values[:, low - chunk.c0 : high - chunk.c0])
-        # Zero times infinity would spoil the sums.
-        values[:, self._direct[(self._direct >= low) & (self._direct < high)] - low] = 0.0
+        values = chunk.values[:, low - chunk.c0 : high - chunk.c0]
+        for rows, part in pieces(values.shape):
+            first = low - self.block.columns[0]
+            inside = slice(first + part.start, first + part.stop)
+            self._multiply(values[rows, part], inside, into[rows], squares[rows], scratch)
+        self._calibrate(chunk, start)
+
+    def _multiply(
+        self, piece: Array, inside: slice, into: Floats, squares: Floats, scratch: Scratch
+    ) -> None:
+        values = scratch.doubles(piece)
+        if self._direct[inside].any():
+            # Zero times infinity would spoil the sums.
+            values[:, self._direct[inside]] = 0.0
         into += values @ self.x[inside]
         np.square(values, out=values)
         squares += values @ self._squared_weights[inside]
-        self._calibrate(chunk, start)
 
     def _calibrate(self, chunk: Chunk, start: int) -> None:
         if self._b_rows.shape[0] != chunk.r1 - chunk.r0:
