@@ -1,51 +1,51 @@
-"""For every test of the repository: the site's settings for tests, and one database per run.
-
-Nothing is started here: with no DATABASE_URL the first test that needs a database starts the
-embedded PostgreSQL, which ends with the last process that uses it.
-"""
-
-from __future__ import annotations
+"""What a test run needs before its first test is collected."""
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
-# Read before Django's settings are. As root the server runs as another user, who must reach it.
-_shared = Path("/var/tmp" if os.name == "posix" else tempfile.gettempdir())  # noqa: S108
-_state = Path(tempfile.mkdtemp(prefix="goblin-tests-"))
+# Imported first, so that a folder of the checkout with the name of a package inside it
+# (opgraph/src/opgraph) can never be taken for the package.
+import opgraph  # noqa: F401
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gpugoblin_site.settings")
-os.environ.setdefault("GOBLIN_STATE_DIR", str(_state))
-os.environ.setdefault("GOBLIN_DATABASE_DIR", str(_shared / f"goblin-tests-{os.geteuid()}"))
-os.environ.setdefault("GOBLIN_DATABASE_DURABLE", "0")
-os.environ.setdefault("LOG_LEVEL", "CRITICAL")
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
-    """Runs side by side must not meet in one database."""
-    from django.db import connection
-
-    _drop_leftovers()
-    connection.settings_dict["TEST"]["NAME"] = f"test_{os.getpid()}"
+SITE_FOLDERS = ("accounts", "research_access", "workunits", "platform", "tests")
+# On disk, and reachable for the account that PostgreSQL runs under when we are root.
+RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and private
+PREFIX = "gpugoblin-pytest-"
 
 
-def _drop_leftovers() -> None:
-    """Databases of runs that were killed."""
-    import psycopg
-    from django.db import connection
+def pytest_configure(config: pytest.Config) -> None:
+    """Give Django a database of this run's own, unless only rooms without Django are tested."""
+    if not any(_is_of_the_site(Path(str(argument).partition("::")[0])) for argument in config.args):
+        return
+    _remove_abandoned()
+    folder = RUNS / f"{PREFIX}{os.getpid()}"
+    # With no DATABASE_URL the first connection starts the embedded server in this folder.
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
+        "GOBLIN_STATE_DIR": str(folder / "site"),
+        "GOBLIN_DATABASE_DIR": str(folder / "postgres"),
+        "GOBLIN_DATABASE_DURABLE": "0",
+        "LOG_LEVEL": "CRITICAL",
+    }
+    import django
 
-    address = connection.get_connection_params() | {"dbname": "postgres"}
-    known = {key: address[key] for key in ("dbname", "host", "port", "user", "password")}
-    with psycopg.connect(**known, autocommit=True) as server:
-        names = server.execute(r"SELECT datname FROM pg_database WHERE datname ~ '^test_[0-9]+$'")
-        for (name,) in names.fetchall():
-            if not Path(f"/proc/{name.removeprefix('test_')}").exists():
-                server.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    django.setup()
 
 
-def pytest_unconfigure() -> None:
-    shutil.rmtree(_state, ignore_errors=True)
+def _is_of_the_site(path: Path) -> bool:
+    root = Path(__file__).resolve().parent
+    try:
+        inside = path.resolve().relative_to(root)
+    except ValueError:
+        return False
+    return not inside.parts or inside.parts[0] in SITE_FOLDERS
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of runs whose process is gone."""
+    for folder in RUNS.glob(f"{PREFIX}*"):
+        if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
+            shutil.rmtree(folder, ignore_errors=True)
