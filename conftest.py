@@ -2,9 +2,8 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
-
-import pytest
 
 # Imported first, so that a folder of the checkout with the name of a package inside it
 # (opgraph/src/opgraph) can never be taken for the package.
@@ -16,10 +15,8 @@ RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and priva
 PREFIX = "gpugoblin-pytest-"
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Give Django a database of this run's own, unless only rooms without Django are tested."""
-    if not any(_is_of_the_site(Path(str(argument).partition("::")[0])) for argument in config.args):
-        return
+def _prepare_site() -> None:
+    """Give Django a database of this run's own."""
     _remove_abandoned()
     folder = RUNS / f"{PREFIX}{os.getpid()}"
     # With no DATABASE_URL the first connection starts the embedded server in this folder.
@@ -33,6 +30,13 @@ def pytest_configure(config: pytest.Config) -> None:
     import django
 
     django.setup()
+
+
+def _tests_the_site(arguments: list[str]) -> bool:
+    """Whether this command line names a folder with Django in it, or none at all."""
+    named = [Path(argument.partition("::")[0]) for argument in arguments]
+    existing = [path for path in named if path.exists()]
+    return not existing or any(_is_of_the_site(path) for path in existing)
 
 
 def _is_of_the_site(path: Path) -> bool:
@@ -49,3 +53,8 @@ def _remove_abandoned() -> None:
     for folder in RUNS.glob(f"{PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+# Now and not in a hook: the conftest files of the rooms, which import models, are loaded next.
+if _tests_the_site(sys.argv[1:]):
+    _prepare_site()

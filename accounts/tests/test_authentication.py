@@ -19,21 +19,6 @@ from research_access.models import Lab, LabState
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def account() -> Account:
-    return services.create_account("Ada@Example.org")
-
-
-@pytest.fixture
-def lab() -> Lab:
-    reviewer = services.make_operator("reviewer@example.org")
-    researcher = services.create_account("researcher@example.org")
-    request = access.draft_request(researcher, title="t", purpose="p")
-    access.submit_request(request, researcher)
-    access.approve(request, reviewer)
-    return access.create_lab(researcher, "Lab")
-
-
 def asked(token: str | None, scope: Scope = Scope.VOLUNTEER) -> Any:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return principal(RequestFactory().post("/api/v1/exchange", headers=headers), scope)

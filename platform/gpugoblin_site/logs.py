@@ -58,8 +58,8 @@ def configure(level: str = "INFO") -> None:
 
 
 def logger(name: str) -> Any:
-    """A structlog logger whose lines carry `logger: name`."""
-    return structlog.get_logger(logger=name)
+    """A structlog logger whose lines carry `source: name`."""
+    return structlog.get_logger(source=name)
 
 
 def summarise_exception(_logger: Any, _name: str, event: Event) -> Event:

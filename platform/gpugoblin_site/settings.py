@@ -127,6 +127,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = _https
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "gpugoblin_site.problems.csrf_failure"
 
 # --- security ---------------------------------------------------------------------------------------
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_JSON_BYTES

@@ -1,0 +1,84 @@
+"""Accounts in the admin. Every change goes through `accounts.services`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts import services
+from accounts.models import Account, ApiToken, Person
+
+if TYPE_CHECKING:
+    AccountAdminBase = admin.ModelAdmin[Account]
+    TokenAdminBase = admin.ModelAdmin[ApiToken]
+    PersonInlineBase = admin.StackedInline[Person, Account]
+else:
+    AccountAdminBase = TokenAdminBase = admin.ModelAdmin
+    PersonInlineBase = admin.StackedInline
+
+
+class PersonInline(PersonInlineBase):
+    model = Person
+    readonly_fields = ("email",)
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Account)
+class AccountAdmin(AccountAdminBase):
+    """Who they are is shown from the person's row; state changes by the actions."""
+
+    list_display = ("id", "key", "person", "state", "is_staff", "created")
+    list_filter = ("state", "is_staff")
+    list_select_related = ("person",)
+    search_fields = ("person__email", "key")
+    readonly_fields = ("key", "state", "created", "last_login")
+    fields = ("key", "state", "is_staff", "is_superuser", "groups", "created", "last_login")
+    inlines = (PersonInline,)
+    actions = ("suspend", "reinstate")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Suspend")
+    def suspend(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
+        for account in queryset.exclude(pk=request.user.pk):
+            services.suspend(account)
+
+    @admin.action(description="Reinstate")
+    def reinstate(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
+        for account in queryset:
+            services.reinstate(account)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(TokenAdminBase):
+    """Tokens can be seen and revoked; they are made for their owner only."""
+
+    list_display = ("prefix", "scope", "account", "lab", "label", "expires", "last_used", "revoked")
+    list_filter = ("scope",)
+    list_select_related = ("account", "lab")
+    search_fields = ("prefix", "label")
+    fields = ("prefix", "scope", "account", "lab", "label", "created", "expires", "last_used",
+              "revoked")
+    readonly_fields = fields
+    actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Revoke")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        for token in queryset:
+            services.revoke_token(token)
