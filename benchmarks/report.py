@@ -74,7 +74,9 @@ class ForeignLoad:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        clock, busy, own = (end - start for end, start in zip(self._now(), self._start))
+        clock, busy, own = (
+            end - start for end, start in zip(self._now(), self._start, strict=True)
+        )
         self.cores = max(0.0, busy - own) / clock if clock > 0 else 0.0
 
     def _now(self) -> tuple[float, float, float]:
@@ -92,7 +94,7 @@ def machine_cpu_seconds() -> float:
 
 
 def tree_cpu_seconds(roots: Iterable[int]) -> float:
-    """CPU seconds of the processes `roots` and their descendants, ended and reaped ones included."""
+    """CPU seconds of the processes `roots` and all descendants, reaped ones included."""
     times = _process_times()
     own = set(roots)
     grown = True

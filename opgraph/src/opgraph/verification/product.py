@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 
 from opgraph.verification import verdict
-from opgraph.verification.judge import TileJudge
-from opgraph.verification.precision import Array
+from opgraph.verification.judge import TileJudge, ratios
+from opgraph.verification.precision import Array, Floats
 from opgraph.verification.preparation import Preparation
 from opgraph.verification.reader import Cancelled, MatrixReader
 from opgraph.verification.state import BlockState
@@ -89,6 +89,11 @@ class ColumnBlockCheck:
     def columns(self) -> tuple[int, int]:
         """First column of the block, and the one behind its last."""
         return self.state.columns
+
+    def ratios(self, rows: tuple[int, int], tile: Array) -> Floats:
+        """Per row the largest |C_i X - Z_i| / base_i, to be compared with c; see `judge.ratios`."""
+        with one_blas_thread(), np.errstate(all="ignore"):
+            return ratios(self.state, rows, tile)
 
     def verify(self, rows: tuple[int, int], tile: Array) -> TileCheck:
         """Judge the tile of these rows of C and this block's columns. The tile is not modified.

@@ -1,0 +1,1 @@
+"""`make bench-verification`: what the check of products costs, accuses and misses."""
