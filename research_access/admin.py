@@ -44,12 +44,14 @@ class _ReadOnlyInline:
 class DecisionInline(_ReadOnlyInline, DecisionInlineBase):  # type: ignore[misc]
     model = Decision
     fields = ("created", "actor", "from_state", "to_state", "reason", "daily_flops")
+    readonly_fields = fields
     ordering = ("id",)
 
 
 class MemberInline(_ReadOnlyInline, MemberInlineBase):  # type: ignore[misc]
     model = LabMember
     fields = ("account", "role", "created")
+    readonly_fields = fields
 
 
 def _reviewer(request: HttpRequest) -> Account:
