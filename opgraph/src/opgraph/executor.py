@@ -120,9 +120,7 @@ class _Run:
             results[0][...] = operands[0]
         else:
             types = [self.program.types[value] for value in step.operands]
-            operator.run(
-                Call(self.xp, types, operands, step.attributes, results, self.scratch)
-            )
+            operator.run(Call(self.xp, types, operands, step.attributes, results, self.scratch))
         return results
 
     def _room(self, value: int) -> Array:

@@ -106,9 +106,7 @@ def _read_node(tree: object) -> Node:
     )
 
 
-def _read_attributes(
-    kinds: Mapping[str, AttributeKind], tree: object
-) -> dict[str, AttributeValue]:
+def _read_attributes(kinds: Mapping[str, AttributeKind], tree: object) -> dict[str, AttributeValue]:
     values = _fields(tree, *sorted(kinds))
     return {
         name: _read_attribute(kinds[name], value)

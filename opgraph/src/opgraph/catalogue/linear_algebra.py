@@ -63,9 +63,10 @@ def _matmul_add(call: Call) -> None:
     if result is not accumulator:
         result[...] = accumulator
     m, n = result.shape
-    partial = call.scratch.view(result.dtype).reshape(-1, n) if result.size else result
-    for start in range(0, m if result.size else 0, len(partial)):
-        stop = min(m, start + len(partial))
+    rows = rows_per_block(m, n, call.types[0].dtype)
+    partial = call.scratch.view(result.dtype).reshape(rows, n)
+    for start in range(0, m, max(1, rows)):
+        stop = min(m, start + rows)
         block = partial[: stop - start]
         call.xp.matmul(left[start:stop], right, out=block)
         call.xp.add(result[start:stop], block, out=result[start:stop])

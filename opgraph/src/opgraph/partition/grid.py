@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opgraph.catalogue.linear_algebra import most_accumulation_scratch
 from opgraph.errors import PlanError
@@ -28,6 +28,9 @@ SHALLOWEST_SLICE = 256
 
 SPLIT_ABOVE_BYTES = 1 << 20
 """A larger output is cut in both directions, so that no unit shows all of an input."""
+
+SLICES_BYTES = 1 << 28
+"""Two slices of a thin tile need no more than this, though the memory is there."""
 
 TILES_PER_DEVICE = 8
 PREFERRED_TILE_ELEMENTS = 1 << 21
@@ -80,7 +83,16 @@ def choose_grid(m: int, k: int, n: int, dtype: str, devices: int, memory_bytes: 
     best = min(candidates, key=lambda grid: _badness(grid, m, n, wanted, devices))
     if best.tiles > MOST_TILES:
         raise PlanError("too_many_tiles", f"The product would need {best.tiles} units.")
-    return best
+    return replace(best, slice_depth=_thin_enough(best, m, n, dtype))
+
+
+def _thin_enough(grid: Grid, m: int, n: int, dtype: str) -> int:
+    """A shallower slice where slices would need far more memory than the tile."""
+    m, n, size = math.ceil(m / grid.rows), math.ceil(n / grid.columns), itemsize(dtype)
+    depth = grid.slice_depth
+    while depth > SHALLOWEST_SLICE and 2 * depth * (m + n) * size > max(m * n * size, SLICES_BYTES):
+        depth = max(SHALLOWEST_SLICE, depth // 2)
+    return depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +162,7 @@ def _candidates(
 ) -> Iterator[tuple[int, int]]:
     """Grids of about `wanted` tiles, from twice as wide to twice as high as square tiles need."""
     yield rows, columns
-    square = math.sqrt(wanted * room.m / room.n)
+    square = min(wanted, math.sqrt(wanted * room.m / room.n))
     first = min(room.m, max(rows, int(square / 2)))
     last = min(room.m, max(first, math.ceil(2 * square)))
     for r in range(first, last + 1, max(1, (last - first) // _ROWS_TRIED)):

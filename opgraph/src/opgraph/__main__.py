@@ -1,0 +1,113 @@
+"""`python -m opgraph`: the catalogue, and what a graph in a file is and costs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import opgraph
+from opgraph.catalogue import CATALOGUE_VERSION, OPERATORS, Operator
+from opgraph.cost import flops
+from opgraph.errors import GraphError
+from opgraph.graph import Graph
+from opgraph.memory import peak_bytes
+from opgraph.validation import Limits
+
+VERSION = (
+    f"opgraph {opgraph.__version__}, catalogue {CATALOGUE_VERSION}\n"
+    "Copyright GPU Goblin (https://gpugoblin.com)\n"
+    "Licence: PolyForm Noncommercial 1.0.0"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status: 0, or 1 where a graph is refused."""
+    options = _parser().parse_args(arguments)
+    try:
+        found = options.describe(options)
+    except GraphError as error:
+        found = {"valid": False, "code": error.code, "detail": error.message}
+    except OSError as error:
+        found = {"valid": False, "code": "unreadable_file", "detail": str(error)}
+    _print(found, options.json)
+    return 0 if found.get("valid", True) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m opgraph", description=__doc__)
+    parser.add_argument("--version", action="version", version=VERSION)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    listing = commands.add_parser("catalogue", parents=[shared], help="list the operators")
+    listing.set_defaults(describe=lambda _options: _catalogue())
+    for name, describe, summary in (
+        ("check", _check, "say whether a file is a valid graph"),
+        ("cost", _cost, "count its operations and its memory"),
+    ):
+        command = commands.add_parser(name, parents=[shared], help=summary)
+        command.add_argument("file", type=Path)
+        command.set_defaults(describe=describe)
+    return parser
+
+
+def _read(options: argparse.Namespace) -> Graph:
+    limits = Limits()
+    with options.file.open("rb") as file:
+        return Graph.from_bytes(file.read(limits.file_bytes + 1), limits)
+
+
+def _catalogue() -> dict[str, Any]:
+    return {
+        "catalogue": CATALOGUE_VERSION,
+        "operators": [describe_operator(each) for each in OPERATORS.values()],
+    }
+
+
+def describe_operator(operator: Operator) -> dict[str, Any]:
+    """A declaration as JSON values."""
+    return {
+        "name": operator.name,
+        "version": operator.version,
+        "family": operator.family,
+        "summary": operator.summary,
+        "operands": list(operator.operands),
+        "attributes": {each.name: f"{each.kind}: {each.summary}" for each in operator.attributes},
+        "dtypes": [" ".join(key) for key in operator.dtypes],
+        "error": operator.error.summary,
+        "special_values": operator.special_values,
+    }
+
+
+def _check(options: argparse.Namespace) -> dict[str, Any]:
+    graph = _read(options)
+    return {"valid": True, "id": graph.id, "nodes": len(graph.nodes)}
+
+
+def _cost(options: argparse.Namespace) -> dict[str, Any]:
+    graph = _read(options)
+    return {
+        "id": graph.id,
+        "flops": flops(graph),
+        "peak_bytes": peak_bytes(graph),
+        "input_bytes": sum(each.type.nbytes for each in graph.placeholders),
+        "output_bytes": sum(each.nbytes for each in graph.output_types),
+    }
+
+
+def _print(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found))
+        return
+    for each in found.pop("operators", ()):
+        print(f"{each['name']:16}{each['family']:16}{each['summary']}")
+    for name, value in found.items():
+        print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
