@@ -56,8 +56,8 @@ def dask_seconds(a_path: str, b_path: str, chunk: int) -> float:
     quiet = {"distributed.admin.log-format": "%(message)s", "distributed.worker.memory.target": 0.9}
     with (
         dask.config.set(quiet),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as pool,
+        distributed.Client(pool),
     ):
         _dask_product(a_path, b_path, chunk)[:chunk, :chunk].sum().compute()
         started = time.perf_counter()
