@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.verification.data import Array, Generator, product
 from opgraph.verification import ColumnBlockCheck
+from opgraph.verification.precision import relative_scale
 from opgraph.verification.regions import REGULAR
 
 
@@ -27,15 +28,18 @@ class Task:
     rng: Generator
 
 
-def hidden_sizes(check: ColumnBlockCheck, right: Array) -> Array:
-    """2 c base_i / w_j where the vectors cover an entry, its own rounding elsewhere."""
+def hidden_sizes(check: ColumnBlockCheck, scale: Array) -> Array:
+    """2 c base_i / w_j where the vectors cover an entry, elsewhere its own threshold.
+
+    `scale`: sqrt(C^2 + (A*A)(B*B)) per entry, without overflow."""
     state = check.state
+    relative = relative_scale(state.terms, state.terms, state.precision)
+    own = state.factor * relative * scale + state.terms * state.precision.least
     with np.errstate(all="ignore"):
         covered = 2 * state.factor * state.scale[:, None] / state.weights
-        rounding = 64 * state.precision.unit * np.sqrt(state.terms) * np.abs(right)
-        rounding += state.terms * state.precision.least
     regular = (state.regions.rows == REGULAR)[:, None] & (state.regions.columns == REGULAR)
-    return np.where(regular, covered, np.where(np.isfinite(rounding), rounding, 0))
+    limit = np.where(regular, covered, np.where(np.isfinite(own), own, 0))
+    return np.minimum(limit, state.precision.largest).astype(np.float64)
 
 
 def zeros(task: Task) -> Array:

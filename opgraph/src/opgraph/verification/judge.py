@@ -127,14 +127,14 @@ class TileJudge:
         self._compare(rows, np.arange(self._tile.shape[1]))
 
     def _compare(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-        """Compare entry by entry; keep our own values where flushing to zero explains it."""
+        """Compare entry by entry; our own values go where an honest machine may differ."""
         if not (rows.size and columns.size):
             return
         for start in range(0, len(rows), _COMPARED_ROWS):
             part = rows[start : start + _COMPARED_ROWS]
             entries = self._compute(part, columns)
-            near, flushed = self._agreement(entries, self._tile[np.ix_(part, columns)])
-            self._flag(part[~(near | flushed).all(axis=1)])
+            near, honest = self._agreement(entries, self._tile[np.ix_(part, columns)])
+            self._flag(part[~(near | honest).all(axis=1)])
             ours = self._rounded(entries)
             for index in np.flatnonzero(~near.all(axis=1)):
                 row = self._own.setdefault(int(part[index]), self._tile[part[index]].copy())
@@ -143,16 +143,20 @@ class TileJudge:
     def _agreement(
         self, entries: Entries, got: Array
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the tile is near the reference, and where only flushing sets it apart."""
+        """Where the tile is near the reference, and where an honest machine may yet differ.
+
+        Such a machine flushes to zero, or its partial sums overflow where the product does not."""
         state = self._state
         scale = np.hypot(entries.values, entries.spread)
         limit = state.factor * scale * relative_scale(state.terms, state.terms, state.precision)
         limit = np.where(np.isfinite(limit), limit, -1.0)
         distance = np.abs(got - entries.values)
+        overflowed = ~np.isfinite(got) & self._overflows(entries)
         near = distance <= limit + state.terms * state.precision.least
         near |= (got == entries.values) | (np.isnan(got) & np.isnan(entries.values))
-        near |= ~np.isfinite(got) & self._overflows(entries)
-        return near, distance <= limit + state.factor * state.terms * state.precision.tiny
+        near |= overflowed & ~(np.abs(entries.values) + limit < state.precision.largest)
+        flushed = distance <= limit + state.factor * state.terms * state.precision.tiny
+        return near, flushed | overflowed
 
     def _overflows(self, entries: Entries) -> NDArray[np.bool_]:
         state = self._state
