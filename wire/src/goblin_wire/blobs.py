@@ -46,10 +46,17 @@ def derive_id(key: bytes, *parts: str) -> str:
     return hasher.hexdigest(length=16)
 
 
+def array_hasher(dtype: str, shape: tuple[int, ...]) -> BlobHasher:
+    """`array_digest` for content that arrives in pieces: C order, little-endian."""
+    hasher = BlobHasher()
+    hasher.update(f"{dtype}{[int(length) for length in shape]}".encode("ascii"))
+    return hasher
+
+
 def array_digest(dtype: str, shape: tuple[int, ...], content: Any) -> str:
     """Digest of an array: its dtype, shape and C-order little-endian bytes."""
-    hasher = blake3(f"{dtype}{[int(length) for length in shape]}".encode("ascii"))
-    hasher.update(_bytes(content))
+    hasher = array_hasher(dtype, shape)
+    hasher.update(content)
     return hasher.hexdigest()
 
 

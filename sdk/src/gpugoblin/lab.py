@@ -1,0 +1,220 @@
+"""A lab: the place where arrays lie and from which computations go out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import msgspec
+import numpy
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress as RichProgress
+
+from goblin_wire import control
+from goblin_wire.protocol import INLINE_BYTES, PROTOCOL
+from goblin_wire.states import Grade
+from gpugoblin import assumed, places, words
+from gpugoblin.array import Array, Leaf, Product
+from gpugoblin.connection import PATIENCE_S, Connection
+from gpugoblin.errors import NotComputed, UnknownJob, UnsupportedComputation
+from gpugoblin.explanation import Explanation, impossible
+from gpugoblin.graphs import computation
+from gpugoblin.intake import as_numpy
+from gpugoblin.job import Job
+from gpugoblin.operands import check_dtype
+from gpugoblin.upload import upload
+from gpugoblin.waiting import job_info
+
+
+class Lab:
+    """One lab node. Made by `gpugoblin.connect`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def open(self, path: str | os.PathLike[str]) -> Array:
+        """A `.npy` file of the lab node as a lazy array; nothing moves.
+
+        `path`: relative to one of the lab's roots, or absolute inside one. Raises `FileMissing`,
+        `PathOutsideRoots`, `BadArray`, `FileTruncated`, or `DtypeUnsupported`.
+        """
+        name = os.fspath(path)
+        info = self.connection.call(
+            "POST", "/v1/arrays", control.OpenArray(path=name), control.ArrayInfo
+        )
+        return self._array(info, os.path.basename(name))  # noqa: PTH119
+
+    def array(self, x: Any) -> Array:
+        """An array of this process at the lab: numpy, or anything with the array interface.
+
+        It is sent at once, with progress above 64 MiB, and goes on where it broke off when run
+        again; the same numbers are never sent twice. Raises `BadArray` or `DtypeUnsupported`.
+        """
+        content = as_numpy(x)
+        return self._array(_sent(self.connection, content), "array")
+
+    def job(self, name_or_id: str) -> Job:
+        """The job with this name or id, whichever process submitted it. Raises `UnknownJob`."""
+        if "/" in name_or_id:
+            return self._listed(name_or_id)
+        return Job(self.connection, job_info(self.connection, name_or_id))
+
+    def jobs(self) -> Jobs:
+        """All jobs of the lab node, whichever process submitted them."""
+        found = self.connection.call("GET", "/v1/jobs", None, control.JobList)
+        return Jobs([Job(self.connection, info) for info in found.jobs], found.jobs)
+
+    def info(self) -> control.LabInfo:
+        """The lab node's own facts: name, site, versions, network, reachability, quota."""
+        return self.connection.info()
+
+    def _listed(self, name: str) -> Job:
+        for job in self.jobs():
+            if job.name == name:
+                return job
+        raise UnknownJob(f"There is no job {name!r}; lab.jobs() lists them.")
+
+    def _array(self, info: control.ArrayInfo, label: str) -> Array:
+        dtype = check_dtype(numpy.dtype(info.dtype))
+        return Array(self, tuple(info.shape), dtype, Leaf(info.array, label))
+
+    def adopt(self, x: Any) -> Array:
+        """As `array`: what a numpy array in `A @ x` becomes."""
+        return self.array(x)
+
+    def owns(self, other: Array) -> bool:
+        """Whether the array lies at the same lab node."""
+        home = other.home
+        return isinstance(home, Lab) and home.connection.place == self.connection.place
+
+    def numbers(self, array: Array, **options: Any) -> NDArray[Any]:
+        """Submit, wait and fetch."""
+        if isinstance(array.source, Leaf):
+            raise NotComputed(
+                f"{array.source.label} lies at the lab node and is not fetched; read the file there"
+                " with numpy."
+            )
+        return self.submit(array, **options).result()
+
+    def explain(self, array: Array, **options: Any) -> Explanation:
+        """The lab node's plan, or with `network=` one for assumed figures."""
+        if options.get("network") is not None:
+            return assumed.explain(array, **options)
+        try:
+            submission = self._submission(array, **options)
+        except UnsupportedComputation as problem:
+            return impossible(array, problem.code, problem.detail, "standard")
+        found = self.connection.call("POST", "/v1/explain", submission, control.Explanation)
+        return Explanation(array.source.label, found, assumed=False)
+
+    def submit(self, array: Array, **options: Any) -> Job:
+        """Hand the computation over; see `Array.submit`."""
+        submission = self._submission(array, **options)
+        # The same submission is the same job, so it may be repeated; a fresh one may not.
+        patience = 0.0 if submission.fresh else PATIENCE_S
+        info = self.connection.call(
+            "POST", "/v1/jobs", submission, control.JobInfo, patience=patience
+        )
+        return Job(self.connection, info)
+
+    def _submission(
+        self,
+        array: Array,
+        *,
+        name: str = "",
+        out: str | os.PathLike[str] | None = None,
+        fresh: bool = False,
+        grade: str = "standard",
+        memory: int | None = None,
+    ) -> control.Submission:
+        graph, inputs = computation(array)
+        return control.Submission(
+            protocol=PROTOCOL,
+            graph=graph.to_bytes().decode(),
+            inputs={placeholder: leaf.key for placeholder, leaf in inputs.items()},
+            shape=list(array.shape),
+            name=name,
+            out=os.fspath(out) if out is not None else None,
+            grade=Grade(grade),
+            fresh=fresh,
+            memory=memory,
+        )
+
+    def __str__(self) -> str:
+        return f"at {self.connection.place}"
+
+    def __repr__(self) -> str:
+        info = self.connection.info(patience=0.0)
+        online = "online" if info.online else f"site not reached: {info.reason}"
+        machines = words.count(info.network.devices, "machine")
+        return (
+            f"<gpugoblin.Lab {info.name or info.lab} at {self.connection.place}: version"
+            f" {info.version}, {info.site} ({online}), {machines},"
+            f" {words.flops(info.flops_left_today)} left today>"
+        )
+
+
+class Jobs(Sequence[Job]):
+    """Jobs, printed as a table."""
+
+    def __init__(self, jobs: list[Job], facts: list[control.JobInfo]) -> None:
+        self._jobs = jobs
+        self._facts = facts
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Job]: ...
+
+    def __getitem__(self, index: int | slice) -> Job | list[Job]:
+        return self._jobs[index]
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The facts of each job as plain values."""
+        return [
+            {name: msgspec.to_builtins(getattr(info, name)) for name in info.__struct_fields__}
+            for info in self._facts
+        ]
+
+    def __repr__(self) -> str:
+        if not self._facts:
+            return "No jobs yet."
+        width = max(len(info.name or "-") for info in self._facts)
+        return "\n".join(
+            f"{info.job}  {info.name or '-':<{width}}  {info.state.value:<10}"
+            f"  {info.progress.verified:>6} of {info.progress.units:<6}  {info.reason}"
+            for info in self._facts
+        )
+
+
+def connect(lab: str | os.PathLike[str] | None = None, key: str | None = None) -> Lab:
+    """The lab to work with.
+
+    `lab`: the folder of a lab node on this machine, or the URL of its control listener (then with
+    its `key`, or `GPUGOBLIN_KEY`). Without it: `GPUGOBLIN_LAB`, then what `goblin-lab init` wrote
+    down for this user. Raises `UnknownLab`, `TokenInvalid`, `Unreachable`, or
+    `UnsupportedProtocol` with both versions.
+    """
+    connection = Connection(places.find(lab), key)
+    connection.info(patience=0.0)
+    return Lab(connection)
+
+
+def _sent(connection: Connection, content: NDArray[Any]) -> control.ArrayInfo:
+    if content.nbytes <= INLINE_BYTES:
+        return upload(connection, content, lambda _done, _all: None)
+    with RichProgress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"Sending {words.size(content.nbytes)}", total=content.nbytes)
+        return upload(connection, content, lambda done, _all: bar.update(task, completed=done))
+
+
+__all__ = ["Jobs", "Lab", "Product", "connect"]
