@@ -10,6 +10,7 @@ import goblin_wire.problems as wire
 from django.db import connection
 from django.http import HttpRequest
 from goblin_wire.tokens import Scope, secret_matches, split_token
+from gpugoblin_site.database.prepared import fetch_one
 
 _FIND = """
 SELECT t.id, t.account_id, a.key, t.lab_id, l.key, t.secret_hash, t.scope,
@@ -67,9 +68,7 @@ def principal_of_token(token: str, scope: Scope) -> Principal:
     parts = split_token(token)
     if parts is None:
         raise wire.TokenInvalid
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [parts.prefix])
-        row = cursor.fetchone()
+    row = fetch_one(_FIND, [parts.prefix])
     if row is None or not secret_matches(parts.secret, row[5]) or row[6] != parts.scope:
         raise wire.TokenInvalid
     _require_usable(row, scope)

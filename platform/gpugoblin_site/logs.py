@@ -7,11 +7,12 @@ message quotes values).
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import traceback
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import structlog
@@ -20,8 +21,12 @@ Event = MutableMapping[str, Any]
 _DEPTH = 20
 
 
-def configure(level: str = "INFO") -> None:
-    """Send structlog and the standard library's logging through the same lines."""
+def configure(level: str = "INFO", stream: BinaryIO | None = None) -> None:
+    """Send structlog and the standard library's logging through the same lines.
+
+    `stream` takes the lines in place of standard error.
+    """
+    text = io.TextIOWrapper(stream, encoding="utf-8", write_through=True) if stream else sys.stderr
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -31,10 +36,10 @@ def configure(level: str = "INFO") -> None:
     structlog.configure(
         processors=[*shared, _render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
-        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        logger_factory=structlog.BytesLoggerFactory(stream or sys.stderr.buffer),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler()
+    handler = logging.StreamHandler(text)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared[:3], structlog.stdlib.add_logger_name],

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 import goblin_wire.problems as wire
+from csp.middleware import CSPMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from goblin_wire.problems import PROBLEM_JSON, Internal, Problem
@@ -18,6 +19,7 @@ from gpugoblin_site.problems import as_problem, is_api, problem_of, problem_resp
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 _log = logs.logger("request")
 
 
@@ -59,6 +61,17 @@ class RequestMiddleware:
                 request=request.META.get("GOBLIN_REQUEST_ID"),
             )
         return problem_response(problem)
+
+
+class ContentPolicyMiddleware(CSPMiddleware):
+    """The policy of the settings for pages; for programs a constant one, which costs nothing."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if is_api(request):
+            response["Content-Security-Policy"] = _NO_CONTENT
+            return response
+        answered: HttpResponseBase = super().process_response(request, response)
+        return answered
 
 
 def require_bounded_body(request: HttpRequest) -> None:

@@ -76,7 +76,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "gpugoblin_site.middleware.ContentPolicyMiddleware",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [

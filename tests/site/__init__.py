@@ -1,0 +1,1 @@
+"""Tests of the Django project: what every address has in common."""
