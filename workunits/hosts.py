@@ -1,0 +1,120 @@
+"""Hosts in conversation: who they are, and whether a message is new, a retry, or from a copy."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from accounts.authentication import Principal
+from goblin_wire.exchange import ExchangeRequest, Want
+from goblin_wire.problems import CopiedHost
+
+from workunits.database import row, run
+from workunits.leasetime import clamped_speed
+
+
+class Sender(NamedTuple):
+    """The host that sent a message, locked where the exchange writes."""
+
+    id: int
+    seq: int
+    nonce: str
+    answered: list[UUID]
+    failed_in_row: int
+    failed_at: datetime | None
+    devices_due: bool
+    account_accepted: int
+    account_failed_in_row: int
+    account_failed_at: datetime | None
+    now: datetime
+
+
+_COLUMNS = """
+    h.id, h.seq, h.nonce, h.answered, h.failed_in_row, h.failed_at,
+    h.devices_seen IS NULL OR h.devices_seen < now() - interval '20 seconds' AS devices_due,
+    coalesce(s.accepted, 0) AS account_accepted,
+    coalesce(s.failed_in_row, 0) AS account_failed_in_row,
+    s.failed_at AS account_failed_at, now() AS now"""
+
+_FIND = f"""
+SELECT {_COLUMNS} FROM workunits_host h
+LEFT JOIN workunits_standing s ON s.account_id = h.account_id
+WHERE h.account_id = %(account)s AND h.uid = %(uid)s"""  # noqa: S608
+
+_LOCK = f"""
+SELECT {_COLUMNS}, pg_advisory_xact_lock(%(account)s) AS locked,
+       set_config('synchronous_commit', 'off', true) AS commit_mode
+FROM workunits_host h
+LEFT JOIN workunits_standing s ON s.account_id = h.account_id
+WHERE h.id = %(host)s FOR UPDATE OF h"""  # noqa: S608
+
+_MAKE = """
+INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, version, created, last_seen,
+                            failed_in_row, rejected, accepted)
+VALUES (%(account)s, %(uid)s, 0, '', '{}', '', now(), now(), 0, 0, 0)
+ON CONFLICT (account_id, uid) DO NOTHING"""
+
+_DEVICES = """
+WITH host AS (
+  UPDATE workunits_host SET devices_seen = now() WHERE id = %(host)s
+), still AS (
+  UPDATE workunits_device SET last_seen = now()
+  WHERE host_id = %(host)s AND NOT name = ANY(%(name)s)
+)
+INSERT INTO workunits_device AS d
+       (host_id, name, device_class, memory, flops_per_s, catalogue, last_seen)
+SELECT %(host)s, v.name, v.class, v.memory, v.flops, v.catalogue, now()
+FROM unnest(%(name)s::text[], %(class)s::text[], %(memory)s::bigint[], %(flops)s::float8[],
+            %(catalogue)s::bigint[]) AS v(name, class, memory, flops, catalogue)
+ON CONFLICT (host_id, name) DO UPDATE
+SET device_class = excluded.device_class, memory = excluded.memory,
+    flops_per_s = excluded.flops_per_s, catalogue = excluded.catalogue, last_seen = now()"""
+
+_HOST_FIELDS = len(Sender._fields)
+
+
+def find(principal: Principal, uid: UUID) -> Sender:
+    """The host of this account with this id; a new one is made at its first message."""
+    parameters = {"account": principal.account_id, "uid": uid}
+    found = row(_FIND, parameters)
+    if found is None:
+        run(_MAKE, parameters)
+        found = row(_FIND, parameters)
+    assert found is not None  # noqa: S101 - just made, and hosts are not deleted while in use
+    return Sender(*found)
+
+
+def lock(account: int, host: int) -> Sender:
+    """Serialise the account's claims and the host's messages until the transaction ends; its
+    commit need not reach the disk: a claim that is lost is just made again."""
+    found = row(_LOCK, {"account": account, "host": host})
+    assert found is not None  # noqa: S101
+    return Sender(*found[:_HOST_FIELDS])
+
+
+def is_retry(sender: Sender, message: ExchangeRequest) -> bool:
+    """Whether the message was answered before; raises `CopiedHost` for one from a copy."""
+    if message.seq > sender.seq:
+        return False
+    if message.seq == sender.seq and message.nonce == sender.nonce:
+        return True
+    raise CopiedHost(
+        f"Message {message.seq} comes after message {sender.seq} of the same host id: this state"
+        " directory seems to be a copy. Take a new host id; leases go on under it."
+    )
+
+
+def note_devices(sender: Sender, wants: list[Want]) -> None:
+    """Remember what the devices can do; at most every twenty seconds."""
+    if not sender.devices_due:
+        return
+    unique = {want.device: want for want in wants}
+    run(_DEVICES, {
+        "host": sender.id,
+        "name": list(unique),
+        "class": [want.device_class for want in unique.values()],
+        "memory": [want.memory for want in unique.values()],
+        "flops": [clamped_speed(want.flops_per_s) for want in unique.values()],
+        "catalogue": [want.catalogue for want in unique.values()],
+    })

@@ -1,0 +1,121 @@
+"""A lab's node as the site knows it: hello, sign of life, reachability, what is left of today."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+
+from accounts.authentication import Principal
+from django.conf import settings
+from django.db import transaction
+from goblin_wire.addresses import resolve_endpoint
+from goblin_wire.lab import LabHello, LabWelcome, Reachability, SiteKey, Window
+from goblin_wire.problems import EndpointUnreachable, NotAllowed
+from goblin_wire.protocol import LAB_SEEN_S, require_protocol
+from gpugoblin_site import keys
+
+from workunits.database import Row, row, run
+from workunits.epochs import current_epoch
+from workunits.network import network
+from workunits.probe import probe
+
+SIGN_OF_LIFE_S = 5
+"""A lab's last sign of life is written so often at most."""
+
+_HELLO = """
+INSERT INTO workunits_labnode AS n (lab_id, public_key, endpoint, certificate, version, last_seen,
+       window_units, window_bytes, reachable, probe_code, probe_reason)
+VALUES (%(lab)s, %(key)s, %(endpoint)s, %(certificate)s, %(version)s, now(), 0, 0, false,
+        'not_probed', '')
+ON CONFLICT (lab_id) DO UPDATE
+SET public_key = excluded.public_key, endpoint = excluded.endpoint,
+    certificate = excluded.certificate, version = excluded.version, last_seen = now()"""
+
+_NODE = """
+SELECT n.lab_id, n.public_key, n.reachable, n.probe_code, n.probe_reason, n.window_units,
+       n.window_bytes, extract(epoch FROM now() - n.last_seen)::float8 AS silent,
+       greatest(0, l.daily_flops - coalesce(d.flops, 0))::float8 AS flops_left
+FROM workunits_labnode n JOIN research_access_lab l ON l.id = n.lab_id
+LEFT JOIN workunits_labday d ON d.lab_id = n.lab_id AND d.day = (now() AT TIME ZONE 'UTC')::date
+WHERE n.lab_id = %(lab)s"""
+
+_SEEN = """
+UPDATE workunits_labnode SET last_seen = now(), window_units = %(units)s, window_bytes = %(bytes)s
+WHERE lab_id = %(lab)s"""
+
+_SHIFT = """
+UPDATE workunits_pendinglease SET deadline = deadline + make_interval(secs => %(silent)s)
+WHERE lab_id = %(lab)s AND open AND live"""
+
+
+def hello(principal: Principal, message: LabHello) -> LabWelcome:
+    """Store how the lab's node is reached, and probe it.
+
+    Raises `EndpointRefused` for an address that may not be used; nothing is stored then.
+    """
+    require_protocol(message.protocol)
+    _require_usable(message)
+    lab = principal.lab
+    with transaction.atomic():
+        _resume_clocks(lab)
+        run(_HELLO, {
+            "lab": lab, "key": message.public_key, "endpoint": message.endpoint,
+            "certificate": message.certificate, "version": message.version,
+        })
+    reachability = probe(lab)
+    assert principal.lab_key is not None  # noqa: S101 - tokens of scope lab have a lab
+    return LabWelcome(
+        lab=principal.lab_key.hex, epoch=current_epoch(), site_keys=site_keys(),
+        site_seconds=time.time(), network=network(), reachability=reachability,
+        flops_left_today=int(node(lab).flops_left),
+    )
+
+
+def _require_usable(message: LabHello) -> None:
+    try:
+        resolve_endpoint(
+            message.endpoint, allow_private=settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS,
+            certificate=message.certificate,
+        )
+    except EndpointUnreachable:
+        # A name that does not resolve now may do so later; the probe tells.
+        return
+
+
+@lru_cache(maxsize=1)
+def site_keys() -> list[SiteKey]:
+    return [SiteKey(kid=kid, key=key) for kid, key in keys.site_keys().items()]
+
+
+def node(lab: int) -> Row:
+    """The lab's node; raises `NotAllowed` before its first hello."""
+    found = row(_NODE, {"lab": lab})
+    if found is None:
+        raise NotAllowed("The lab node has not introduced itself; send a hello first.")
+    return found
+
+
+def reachability(found: Row) -> Reachability:
+    return Reachability(
+        reachable=found.reachable, code=found.probe_code, reason=found.probe_reason
+    )
+
+
+def seen(found: Row, window: Window) -> None:
+    """A sign of life: the lab is on line, and so much may be in flight."""
+    changed = (found.window_units, found.window_bytes) != (window.units, window.bytes)
+    if found.silent < SIGN_OF_LIFE_S and not changed:
+        return
+    with transaction.atomic():
+        _resume_clocks(found.lab_id)
+        run(_SEEN, {"lab": found.lab_id, "units": window.units, "bytes": window.bytes})
+
+
+def _resume_clocks(lab: int) -> None:
+    """While the lab was off line the clocks of its leases stood still."""
+    last = row(
+        "SELECT extract(epoch FROM now() - last_seen)::float8 AS silent FROM workunits_labnode"
+        " WHERE lab_id = %(lab)s FOR UPDATE", {"lab": lab},
+    )
+    if last is not None and last.silent > LAB_SEEN_S:
+        run(_SHIFT, {"lab": lab, "silent": last.silent})

@@ -1,0 +1,52 @@
+"""The numbers that bound what the site gives out and how long it waits."""
+
+from __future__ import annotations
+
+# --- units: more than this and a unit is put aside for a person to look at ------------------------
+MAX_ERRORS = 4
+"""Rejected results of one unit."""
+MAX_TOTAL = 12
+"""Leases of one unit that were used up: rejected, expired, lapsed or issued again."""
+MAX_ISSUED = 64
+"""Leases of one unit in all, those handed back included."""
+MAX_FAULTS = 3
+"""Different accounts that cannot compute the unit for the same kind of reason."""
+MAX_COST_MISMATCHES = 2
+"""Different accounts that found other costs than declared; then the job is paused."""
+MAX_LEASES_PER_ACCOUNT_AND_UNIT = 3
+
+# --- accounts and hosts ---------------------------------------------------------------------------
+NEW_ACCOUNT_UNITS = 20
+"""Until so many units were accepted an account is new."""
+NEW_ACCOUNT_OPEN_LEASES = 4
+MAX_OPEN_LEASES_PER_HOST = 1024
+PATIENCE = 8
+"""Leases that may come to nothing in a row before the host is slowed down."""
+FIRST_PAUSE_S = 60.0
+LONGEST_PAUSE_S = 86_400.0
+
+# --- lease times ----------------------------------------------------------------------------------
+LEAST_LEASE_S = 60.0
+LONGEST_LEASE_S = 7 * 86_400.0
+LEASE_MARGIN_S = 45.0
+SLOWDOWN = 4.0
+"""A machine may be so many times slower than measured before its lease expires."""
+SLOWEST_TRANSFER = 250_000.0
+"""Bytes per second that a lease leaves time for."""
+SLOWEST_DEVICE = 1e8
+FASTEST_DEVICE = 1e15
+UNMEASURED_DEVICE = 1e9
+REPORT_LIFETIME_S = 7 * 86_400.0
+"""A report without a verdict lapses after this."""
+
+# --- claims ----------------------------------------------------------------------------------------
+CANDIDATE_JOBS = 16
+CALM_WINDOW = 64
+"""With room for so many batches in a lab's window, claims need not take turns."""
+
+# --- keeping ---------------------------------------------------------------------------------------
+EVENTS_KEPT_DAYS = 30
+PROBE_AGAIN_S = 86_400.0
+PROBE_RETRY_S = 15.0
+ONLINE_S = 90
+"""A device seen within this counts as online in the network's figures."""

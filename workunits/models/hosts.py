@@ -1,0 +1,59 @@
+"""Volunteers' machines: one host per state directory, devices inside it."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class Host(models.Model):
+    """A client's state directory, its place in the conversation, and its figures."""
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+")
+    uid = models.UUIDField()
+    """The id that the client made."""
+    seq = models.BigIntegerField(default=0)
+    nonce = models.CharField(max_length=64, default="")
+    answered = ArrayField(models.UUIDField(), default=list)
+    """Leases of the last answer, so that a retry gets the same."""
+    version = models.CharField(max_length=200, default="")
+    created = models.DateTimeField(auto_now_add=True)
+    last_seen = models.DateTimeField()
+    devices_seen = models.DateTimeField(null=True)
+    """When the rows of its devices were written last."""
+    failed_in_row = models.IntegerField(default=0)
+    """Leases that brought nothing since the last accepted one."""
+    failed_at = models.DateTimeField(null=True)
+    rejected = models.BigIntegerField(default=0)
+    accepted = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "uid"], name="host_account_uid")]
+        indexes = [
+            models.Index(fields=["uid"], name="host_uid"),
+            models.Index(fields=["last_seen"], name="host_last_seen"),
+        ]
+
+    def __str__(self) -> str:
+        return f"host {self.uid.hex}"
+
+
+class Device(models.Model):
+    """What one device of a host last said it could take; the network's figures come from it."""
+
+    id = models.BigAutoField(primary_key=True)
+    host = models.ForeignKey(Host, models.CASCADE, related_name="devices")
+    name = models.CharField(max_length=8)
+    device_class = models.CharField(max_length=200, default="")
+    memory = models.BigIntegerField()
+    flops_per_s = models.FloatField()
+    catalogue = models.BigIntegerField()
+    last_seen = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["host", "name"], name="device_host_name")]
+        indexes = [models.Index(fields=["last_seen"], name="device_last_seen")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of host {self.host_id}"

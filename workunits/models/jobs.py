@@ -1,0 +1,121 @@
+"""Jobs, their units, and the units that want a lease."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from django.db import models
+from goblin_wire.states import Grade, Policy, UnitState
+
+from workunits.models.base import one_of, soft_link
+
+
+class JobState(StrEnum):
+    """A job as the site sees it; its finer states are known to the lab node only."""
+
+    OPEN = "open"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+
+
+class Job(models.Model):
+    """A computation of one lab: sizes only, no names."""
+
+    id = models.BigAutoField(primary_key=True)
+    lab = models.ForeignKey("research_access.Lab", models.CASCADE, related_name="+")
+    uid = models.UUIDField()
+    """The id that the lab made."""
+    kind = models.CharField(max_length=32)
+    units = models.BigIntegerField()
+    """Units announced; they are registered as they become ready."""
+    registered = models.BigIntegerField(default=0)
+    flops = models.BigIntegerField()
+    grade = models.CharField(max_length=16, default=Grade.STANDARD)
+    state = models.CharField(max_length=16, default=JobState.OPEN)
+    code = models.CharField(max_length=40, default="ok")
+    reason = models.CharField(max_length=500, default="")
+    swept = models.BooleanField(default=True)
+    """Whether the units of a cancelled job were cancelled too."""
+    created = models.DateTimeField(auto_now_add=True)
+    closed = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["lab", "uid"], name="job_lab_uid"),
+            one_of("state", JobState, table="job"),
+            one_of("grade", Grade, table="job"),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(swept=False), name="job_unswept"),
+            models.Index(fields=["lab"], condition=models.Q(state=JobState.OPEN), name="job_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.uid.hex}"
+
+
+class Unit(models.Model):
+    """A task: what it costs, how it is verified, and where it stands."""
+
+    id = models.BigAutoField(primary_key=True)
+    job = soft_link("workunits.Job")
+    lab = soft_link("research_access.Lab")
+    uid = models.UUIDField()
+    """The id that the lab made."""
+    position = models.BigIntegerField()
+    manifest = models.CharField(max_length=64)
+    flops = models.BigIntegerField()
+    memory = models.BigIntegerField()
+    input_bytes = models.BigIntegerField()
+    output_bytes = models.BigIntegerField()
+    policy = models.CharField(max_length=16)
+    catalogue = models.BigIntegerField()
+    copies = models.SmallIntegerField()
+    state = models.CharField(max_length=16, default=UnitState.OPEN)
+    wanted = models.SmallIntegerField()
+    """Leases that may still be given out now."""
+    issued = models.SmallIntegerField(default=0)
+    """Leases given out so far; the next one's copy index."""
+    spared = models.SmallIntegerField(default=0)
+    """Copies below this index no longer count against the caps (released by an operator)."""
+    code = models.CharField(max_length=40, default="ok")
+    chosen = models.UUIDField(null=True)
+    """The lease whose outputs are used."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["lab", "uid"], name="unit_lab_uid"),
+            one_of("state", UnitState, table="unit"),
+            one_of("policy", Policy, table="unit"),
+            models.CheckConstraint(
+                condition=models.Q(wanted__gte=0, issued__gte=0, copies__gte=1),
+                name="unit_counts_sane",
+            ),
+        ]
+        indexes = [models.Index(fields=["job", "position"], name="unit_job_position")]
+
+    def __str__(self) -> str:
+        return f"unit {self.uid.hex}"
+
+
+class Opening(models.Model):
+    """A unit that wants a lease; rank 0 (a copy exists already) is served before rank 1."""
+
+    unit = models.OneToOneField(
+        Unit, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+"
+    )
+    job = soft_link("workunits.Job")
+    rank = models.SmallIntegerField()
+    position = models.BigIntegerField()
+    memory = models.BigIntegerField()
+    catalogue = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["job", "rank", "position"], name="opening_order"),
+            models.Index(fields=["job", "memory"], name="opening_memory"),
+        ]
+
+    def __str__(self) -> str:
+        return f"opening of unit {self.unit_id}"
