@@ -98,9 +98,12 @@ def endpoint(
                 return response
             return answer(request, ids)
 
-        described = openapi.describe(handle, request, reply, scope, problems)
+        def described(view: APIView, request: Any, **ids: str) -> HttpResponse:
+            raise NotImplementedError
+
         # REST framework finds the methods for the description by name; requests never get there.
-        setattr(Endpoint, method.lower(), described(_described))
+        decorator = openapi.describe(handle, request, reply, scope, problems)
+        setattr(Endpoint, method.lower(), decorator(described))
         Endpoint.dispatch = dispatch  # type: ignore[method-assign, assignment]
         Endpoint.__name__ = Endpoint.__qualname__ = handle.__name__
         Endpoint.__module__ = handle.__module__
@@ -112,6 +115,3 @@ def endpoint(
 class _Endpoint(APIView):
     """An address of the API. Sender and message are read by ours, not by the framework."""
 
-
-def _described(view: APIView, request: Any, **ids: str) -> HttpResponse:
-    raise NotImplementedError
