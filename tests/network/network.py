@@ -65,17 +65,18 @@ class Network:
         self.places.make()
         self.processes["database"] = self.site.database
         self.site.start_database()
+        for process in (self.site.web, self.site.waiting):  # they load while the tables are made
+            self._start(process)
         self.people = self.site.prepare(self._volunteers)
-        parts = (self.site.web, self.site.waiting, self.site.scheduler)
-        for process in parts:
-            self.processes[process.name] = process
-            process.start()
-        for process in parts:
+        self._start(self.site.scheduler)
+        for process in (self.site.web, self.site.waiting, self.site.scheduler):
             process.wait_ready()
 
     def start_lab(self) -> None:
         """Set up and serve the lab node."""
-        self._add(lab_process(self.places, self._known_people(), self._lab_arguments))
+        process = lab_process(self.places, self._known_people(), self._lab_arguments)
+        self._start(process)
+        process.wait_ready()
 
     def start_volunteers(self) -> None:
         """Join and run the volunteers."""
@@ -90,7 +91,7 @@ class Network:
             )
             processes = list(joined)
         for process in processes:  # from this thread, which stays
-            self._add(process)
+            self._start(process)
 
     def wait_for_volunteers(self, count: int, seconds: float = 30.0) -> None:
         """Return when the lab node knows of `count` devices."""
@@ -155,10 +156,9 @@ class Network:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _add(self, process: Process) -> None:
+    def _start(self, process: Process) -> None:
         self.processes[process.name] = process
         process.start()
-        process.wait_ready()
 
     def _known_people(self) -> People:
         if self.people is None:
