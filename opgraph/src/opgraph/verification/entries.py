@@ -53,10 +53,9 @@ def compute_entries(a: MatrixReader, b: MatrixReader, place: Place) -> Entries:
     work = len(place.rows) * len(place.columns) * a.shape[1]
     use_long = precision.dtype.itemsize > 4 and work <= _LONG_WORK
     sums = _Sums(place, np.dtype(LONG) if use_long else np.dtype(np.float64), precision)
-    with np.errstate(all="ignore"):
-        for a_part, b_part in _slabs(a, b, place):
-            sums.add(a_part, b_part)
-        return sums.entries()
+    for a_part, b_part in _slabs(a, b, place):
+        sums.add(a_part, b_part)
+    return sums.entries()
 
 
 def _slabs(a: MatrixReader, b: MatrixReader, place: Place) -> Iterator[tuple[Array, Array]]:

@@ -155,8 +155,8 @@ class TileJudge:
         near = distance <= limit + state.terms * state.precision.least
         near |= (got == entries.values) | (np.isnan(got) & np.isnan(entries.values))
         near |= overflowed & ~(np.abs(entries.values) + limit < state.precision.largest)
-        flushed = distance <= limit + state.factor * state.terms * state.precision.tiny
-        return near, flushed | overflowed
+        flushes = state.factor * state.terms * state.precision.tiny + entries.flushed
+        return near, (distance <= limit + flushes) | overflowed
 
     def _overflows(self, entries: Entries) -> NDArray[np.bool_]:
         state = self._state

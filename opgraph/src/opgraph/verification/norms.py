@@ -33,12 +33,11 @@ class NormAccumulator:
         """log2 of each norm over `terms` entries: -inf for all zero, +inf for non-finite data.
 
         Outside of 2^+-450 an upper bound, at most log2(terms)/2 too high."""
-        with np.errstate(divide="ignore"):
-            norms = np.log2(self._squares) / 2
-            if self._largest is not None:
-                bound = np.log2(self._largest) + math.log2(terms) / 2
-                safe = (self._squares > _SAFE[0]) & (self._squares < _SAFE[1])
-                norms = np.where(safe, norms, bound)
+        norms = np.log2(self._squares) / 2
+        if self._largest is not None:
+            bound = np.log2(self._largest) + math.log2(terms) / 2
+            safe = (self._squares > _SAFE[0]) & (self._squares < _SAFE[1])
+            norms = np.where(safe, norms, bound)
         norms[~np.isfinite(norms) & (norms != -np.inf)] = np.inf
         return norms
 

@@ -49,7 +49,7 @@ class Preparation:
         """The state of one check per block; `blocks` are neighbours, by rising columns."""
         if not blocks:
             return []
-        with one_blas_thread():
+        with one_blas_thread(), np.errstate(all="ignore"):
             return self._states(blocks)
 
     def _states(self, blocks: Mapping[int, tuple[int, int]]) -> list[BlockState]:
@@ -113,8 +113,7 @@ class Preparation:
         rows = area.rows.copy()
         z = found.of_block(at, self._vectors)
         z[rows == DIRECT] = 0.0
-        with np.errstate(all="ignore"):
-            main, slack = self._scale(z, found.squares[:, at], work.covered())
+        main, slack = self._scale(z, found.squares[:, at], work.covered())
         # There the vectors would see less than what flushing to zero may change.
         rows[(rows == REGULAR) & ~(main > slack)] = DIRECT
         return BlockState(

@@ -65,8 +65,7 @@ def project(
 ) -> Projection:
     """Stream both operands. Rows of A with non-finite entries come out non-finite."""
     passes = _Passes(a, b, blocks, cancelled)
-    with np.errstate(all="ignore"):
-        passes.run()
+    passes.run()
     return Projection(passes.z, passes.squares, passes.norms.log2(a.shape[1]))
 
 

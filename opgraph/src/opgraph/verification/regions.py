@@ -18,8 +18,8 @@ Kinds = NDArray[np.uint8]
 _RANGE = 400.0
 """Norms within 2^+-400 keep every product of squares inside float64's range."""
 _FLUSH_MARGIN = 26.0
-"""Columns whose largest |a_i| |b_j| is below 2^26 K times the smallest normal are compared by
-entry, so that what flushing to zero may change stays far below rounding elsewhere."""
+"""Rows and columns with a norm, and columns whose largest |a_i| |b_j| is, below 2^26 K times the
+smallest normal are compared by entry: elsewhere flushing to zero changes less than rounding."""
 _SLACK = 1e-6
 
 
@@ -33,7 +33,10 @@ class Regions:
 
 def regions(log2_a: Floats, log2_b: Floats, terms: int, precision: Precision) -> Regions:
     """Sort rows and columns by the logarithms of their norms over `terms` entries."""
+    near_subnormal = _flush_level(terms, precision)
     rows, columns = _by_range(log2_a), _by_range(log2_b)
+    for kinds, norms in ((rows, log2_a), (columns, log2_b)):
+        kinds[(kinds == REGULAR) & (norms < near_subnormal)] = DIRECT
     _cover_overflow(rows, columns, log2_a, log2_b, _overflow_level(terms, precision))
     columns[(columns == REGULAR) & (log2_b < _tiny_level(rows, log2_a, terms, precision))] = DIRECT
     return Regions(rows, columns)
@@ -60,8 +63,11 @@ def _tiny_level(rows: Kinds, log2_a: Floats, terms: int, precision: Precision) -
     regular = log2_a[rows == REGULAR]
     if not regular.size:
         return -math.inf
-    level = math.log2(precision.tiny) + _FLUSH_MARGIN + math.log2(terms)
-    return level - float(regular.max())
+    return _flush_level(terms, precision) - float(regular.max())
+
+
+def _flush_level(terms: int, precision: Precision) -> float:
+    return math.log2(precision.tiny) + _FLUSH_MARGIN + math.log2(terms)
 
 
 def _cover_overflow(

@@ -36,6 +36,7 @@ def _enter() -> None:
         if _controller is None:
             _controller = ThreadpoolController()
         if _users == 0:
+            _take_control()
             _limit = _controller.limit(limits=1, user_api="blas")
         _users += 1
 
@@ -45,5 +46,15 @@ def _leave() -> None:
     with _lock:
         _users -= 1
         if _users == 0:
+            _take_control()
             _limit.restore_original_limits()
+            _take_control()
             _limit = None
+
+
+def _take_control() -> None:
+    """threadpoolctl obeys only the thread that set a limit first; the last to leave is another."""
+    for library in _controller.lib_controllers if _controller else ():
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
