@@ -9,7 +9,6 @@ from uuid import UUID
 from accounts.authentication import Principal
 from goblin_wire.exchange import Ended, ExchangeRequest, Holding, Lease, Settled
 from goblin_wire.states import LeaseState
-
 from workunits.capabilities import lease_message
 from workunits.claims import Grant, columns
 from workunits.database import Row, rows, run

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from goblin_wire.protocol import LAB_SEEN_S
-
 from workunits import limits
 from workunits.database import row, rows, run
 

@@ -8,11 +8,10 @@ from uuid import UUID
 from accounts.authentication import Principal
 from goblin_wire import capability
 from goblin_wire.capability import Claims
-from goblin_wire.exchange import Lease, LabAddress
+from goblin_wire.exchange import LabAddress, Lease
 from goblin_wire.problems import Problem
 from goblin_wire.states import LeaseRole
 from gpugoblin_site import keys
-
 from workunits.database import Row
 from workunits.pseudonyms import pseudonym
 

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from goblin_wire.states import LeaseState
-
 from workunits import limits, quorum
 from workunits.database import run
 from workunits.quorum import Copy, Deed, Happening

@@ -10,7 +10,6 @@ from uuid import UUID
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import MAX_BATCH
 from goblin_wire.states import LeaseRole
-
 from workunits import limits
 from workunits.candidates import Candidate, candidates, is_calm, take_turn
 from workunits.database import Row, rows

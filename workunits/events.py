@@ -11,12 +11,12 @@ import time
 from typing import NamedTuple
 from uuid import UUID
 
-from accounts.authentication import Principal
 from django.conf import settings
+
+from accounts.authentication import Principal
 from goblin_wire.lab import EventsReply, EventsRequest, LabEvent
 from goblin_wire.problems import BadMessage
 from goblin_wire.protocol import require_protocol
-
 from workunits import labs
 from workunits.database import Row, row, rows
 from workunits.epochs import current_epoch

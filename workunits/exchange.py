@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 from uuid import UUID
 
-from accounts.authentication import Principal
 from django.conf import settings
 from django.db import transaction
+
+from accounts.authentication import Principal
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Lease, Unknown, Want
 from goblin_wire.protocol import require_protocol
-
 from workunits import answers, hosts, limits, notices, reports
 from workunits.answers import Standing
 from workunits.capabilities import lease_message
@@ -38,6 +38,8 @@ class Answer(NamedTuple):
     short: list[Want]
     notice: Notice
     pause: float
+    limited: bool
+    """The account or the host may have no more leases now, whatever there is."""
 
 
 def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
@@ -74,7 +76,8 @@ def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> A
     notice = notices.NONE
     if claim.short and not claim.grants:
         notice = _why(sender, standing, claim, pause, allowance)
-    return Answer(standing, claim.grants, again, claim.short, notice, pause)
+    limited = claim.allowance <= 0
+    return Answer(standing, claim.grants, again, claim.short, notice, pause, limited)
 
 
 def _allowance(sender: Sender, standing: Standing) -> int:
@@ -136,7 +139,7 @@ def _invite(
     reply.poll_after_ms = BUSY_MS
     if reported or answer.grants:
         reply.poll_after_ms = REPORTED_MS
-    if answer.short:
+    if answer.short and not answer.limited:
         reply.poll_after_ms = SOON_MS
         _wait(reply, principal, sender, answer.short)
 

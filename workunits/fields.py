@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-
 if TYPE_CHECKING:
     TextField = models.Field[str, str]
 else:

@@ -9,7 +9,6 @@ from uuid import UUID
 from accounts.authentication import Principal
 from goblin_wire.exchange import ExchangeRequest, Want
 from goblin_wire.problems import CopiedHost
-
 from workunits.database import row, run
 from workunits.leasetime import clamped_speed
 

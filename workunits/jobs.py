@@ -5,10 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db import transaction
+
 from goblin_wire.lab import JobAction, JobStatus
 from goblin_wire.problems import Conflict, UnknownJob
 from goblin_wire.states import UnitState
-
 from workunits.database import Row, row, rows, run
 from workunits.models import JobState
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
-from accounts.authentication import Principal
 from django.conf import settings
 from django.db import transaction
+
+from accounts.authentication import Principal
 from goblin_wire.addresses import resolve_endpoint
 from goblin_wire.lab import LabHello, LabWelcome, Reachability, SiteKey, Window
 from goblin_wire.problems import EndpointUnreachable, NotAllowed
 from goblin_wire.protocol import LAB_SEEN_S, require_protocol
 from gpugoblin_site import keys
-
 from workunits.database import Row, row, run
 from workunits.epochs import current_epoch
 from workunits.network import network

@@ -6,7 +6,6 @@ import time
 from threading import Lock
 
 from goblin_wire.lab import NetworkSnapshot
-
 from workunits import limits
 from workunits.database import row
 

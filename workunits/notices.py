@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import LAB_SEEN_S
-
 from workunits.database import Row, row
 
 MIB = 1024 * 1024

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+
 from goblin_wire.addresses import resolve_endpoint
 from goblin_wire.capability import signature_is_valid
 from goblin_wire.data import ProbeReply, probe_bytes
 from goblin_wire.http import HttpClient
 from goblin_wire.lab import Reachability
 from goblin_wire.problems import EndpointRefused, Problem
-
 from workunits.database import row, run
 
 TIMEOUT_S = 5.0

@@ -14,7 +14,6 @@ from enum import StrEnum
 from uuid import UUID
 
 from goblin_wire.states import LeaseState, Policy, UnitState, VerdictKind
-
 from workunits import limits
 
 
@@ -255,9 +254,7 @@ def _judge(copies: dict[UUID, Copy], lease: UUID, judgement: Judgement) -> None:
     if copy is None or copy.judgement is not None:
         return
     judged = replace(copy, judgement=judgement)
-    if copy.state not in WAITING:
-        copies[lease] = judged
-    elif judgement.kind is VerdictKind.ACCEPTED and copy.state is not LeaseState.REPORTED:
+    if copy.state not in WAITING or (judgement.kind is VerdictKind.ACCEPTED and copy.state is not LeaseState.REPORTED):
         copies[lease] = judged
     else:
         copies[lease] = _agreed(judged)

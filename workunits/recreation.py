@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from goblin_wire.capability import Claims
-
 from workunits.database import row, rows, run
 from workunits.pseudonyms import pseudonym
 

@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+
 from goblin_wire.lab import JobRegistration, JobStatus, UnitBatch, UnitRegistration
 from goblin_wire.problems import BadMessage, Conflict, JobCancelled
 from goblin_wire.states import Policy
-
 from workunits import jobs
 from workunits.database import row, run
 from workunits.models import JobState

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from accounts.authentication import Principal
 from goblin_wire.exchange import Done, Returned
-
 from workunits import capabilities, limits, quorum, recreation
 from workunits.changes import Changes
 from workunits.database import durable, row, run

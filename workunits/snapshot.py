@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from goblin_wire.states import LeaseState, Policy, UnitState, VerdictKind
-
 from workunits.database import Row, rows
 from workunits.quorum import Copy, Judgement, Unit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from accounts.authentication import Principal
 from goblin_wire.volunteer import HostStatus, Refusal, VolunteerStatus
-
 from workunits.database import row, rows
 
 MAX_HOSTS = 100

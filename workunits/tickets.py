@@ -8,9 +8,10 @@ import hmac
 import time
 
 import msgspec
+from msgspec import Struct
+
 from goblin_wire.problems import CapabilityInvalid
 from gpugoblin_site import keys
-from msgspec import Struct
 
 LIFETIME_S = 300.0
 MAX_TICKET = 600

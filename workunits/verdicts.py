@@ -8,11 +8,11 @@ from uuid import UUID
 
 from blake3 import blake3
 from django.db import transaction
+
 from goblin_wire.capability import signature_is_valid
 from goblin_wire.lab import Verdict, VerdictBatch, VerdictOutcome, VerdictReply
 from goblin_wire.problems import NotAllowed
 from goblin_wire.protocol import require_protocol
-
 from workunits import capabilities, labs, quorum, recreation
 from workunits.changes import Changes
 from workunits.database import row, run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from django.db import models
-from goblin_wire.states import Grade, Policy, UnitState
 
+from goblin_wire.states import Grade, Policy, UnitState
 from workunits.models.base import one_of, soft_link
 
 

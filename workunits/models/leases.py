@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from goblin_wire.states import LeaseRole, LeaseState
 
+from goblin_wire.states import LeaseRole, LeaseState
 from workunits.models.base import one_of, soft_link
 
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from goblin_wire.states import Policy, VerdictKind
 
+from goblin_wire.states import Policy, VerdictKind
 from workunits.models.base import one_of, soft_link
 
 

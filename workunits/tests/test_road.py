@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from goblin_wire.capability import read
 from goblin_wire.states import LeaseState, UnitState
 from gpugoblin_site import keys
-
 from workunits.models import CreditEntry
 from workunits.tests.world import Researcher, Volunteer, done, verdict
 

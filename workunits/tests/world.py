@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from accounts.authentication import Principal
 from accounts.models import Account
 from accounts.services import create_account
-from django.utils import timezone
 from goblin_wire import codec
 from goblin_wire.capability import SigningKey
 from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Lease, Want
@@ -29,7 +30,6 @@ from goblin_wire.lab import (
 from goblin_wire.protocol import PROTOCOL
 from goblin_wire.states import Policy, VerdictKind
 from research_access.models import AccessRequest, Lab, LabMember
-
 from workunits import events, exchange, registration, verdicts
 from workunits.models import LabNode
 

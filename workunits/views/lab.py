@@ -29,7 +29,6 @@ from goblin_wire.problems import (
 from goblin_wire.protocol import SIGNATURE_HEADER
 from goblin_wire.tokens import Scope
 from gpugoblin_site.api import Call, endpoint
-
 from workunits import events, jobs, labs, probe, registration, verdicts
 
 

@@ -9,7 +9,6 @@ from goblin_wire.problems import CopiedHost, UnsupportedProtocol
 from goblin_wire.tokens import Scope
 from goblin_wire.volunteer import VolunteerStatus
 from gpugoblin_site.api import Call, endpoint
-
 from workunits import status
 from workunits.exchange import exchange as answer
 

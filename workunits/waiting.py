@@ -1,0 +1,132 @@
+"""Who waits for what, and the one query per tick that finds for whom waiting is over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from goblin_wire.protocol import LAB_SEEN_S
+from workunits import limits
+from workunits.tickets import ClientTicket, LabTicket, Ticket
+
+LOOK_AHEAD = 64
+"""Openings of a job that are looked at for one client."""
+CROWD = 4
+"""Clients woken per opening: some of them will be too late, all of them would be a stampede."""
+
+QUERY = f"""
+WITH ready AS MATERIALIZED (
+  SELECT j.id FROM workunits_job j
+  JOIN research_access_lab l ON l.id = j.lab_id AND l.state = 'active'
+  JOIN workunits_labnode n ON n.lab_id = j.lab_id AND n.reachable
+   AND n.last_seen > now() - make_interval(secs => {LAB_SEEN_S})
+  LEFT JOIN workunits_labday d
+    ON d.lab_id = j.lab_id AND d.day = (now() AT TIME ZONE 'UTC')::date
+  WHERE j.state = 'open' AND cardinality(%(c_n)s::integer[]) > 0
+    AND EXISTS (SELECT 1 FROM workunits_opening o WHERE o.job_id = j.id)
+    AND (SELECT count(*) < n.window_units AND coalesce(sum(p.output_bytes), 0) < n.window_bytes
+           AND coalesce(sum(p.flops), 0) + coalesce(d.flops, 0) < l.daily_flops
+         FROM workunits_pendinglease p WHERE p.lab_id = j.lab_id AND p.live)
+), openings AS (
+  SELECT count(*) AS units
+  FROM (SELECT 1 FROM ready JOIN workunits_opening o ON o.job_id = ready.id LIMIT 1000) AS looked
+)
+SELECT v.n, 'lab' AS kind, 0::bigint AS units
+FROM unnest(%(l_n)s::integer[], %(l_lab)s::bigint[], %(l_xid)s::bigint[], %(l_event)s::bigint[])
+     AS v(n, lab, xid, event)
+WHERE EXISTS (
+  SELECT 1 FROM workunits_event e
+  WHERE e.lab_id = v.lab AND (e.xid, e.id) > (v.xid::text::xid8, v.event)
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND e.kind <> 'leased')
+UNION ALL
+SELECT v.n, 'told', 0
+FROM unnest(%(c_n)s::integer[], %(c_account)s::bigint[], %(c_host)s::bigint[])
+     AS v(n, account, host)
+WHERE EXISTS (SELECT 1 FROM workunits_pendinglease p
+              WHERE p.account_id = v.account AND p.host_id = v.host AND NOT p.live)
+UNION ALL
+SELECT v.n, 'work', (SELECT units FROM openings)
+FROM unnest(%(c_n)s::integer[], %(c_account)s::bigint[], %(c_memory)s::bigint[],
+            %(c_catalogue)s::bigint[]) AS v(n, account, memory, catalogue)
+WHERE EXISTS (
+  SELECT 1 FROM ready CROSS JOIN LATERAL (
+    SELECT o.unit_id FROM workunits_opening o
+    WHERE o.job_id = ready.id AND o.memory <= v.memory AND o.catalogue <= v.catalogue
+    ORDER BY o.rank, o.position LIMIT {LOOK_AHEAD}) o
+  WHERE (SELECT count(*) + {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT} * count(*) FILTER (WHERE t.counts)
+         FROM (SELECT x.counts FROM workunits_lease x
+               WHERE x.unit_id = o.unit_id AND x.account_id = v.account OFFSET 0) t
+        ) < {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT})"""  # noqa: S608
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """One held request; its future is resolved when it is worth coming back."""
+
+    ticket: Ticket
+    over: asyncio.Future[None]
+
+
+@dataclass(slots=True)
+class Waiters:
+    """All held requests, in the order in which they came."""
+
+    _all: dict[Waiter, None] = field(default_factory=dict)
+    somebody: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, ticket: Ticket) -> Waiter:
+        waiter = Waiter(ticket, asyncio.get_running_loop().create_future())
+        self._all[waiter] = None
+        self.somebody.set()
+        return waiter
+
+    def remove(self, waiter: Waiter) -> None:
+        self._all.pop(waiter, None)
+        if not self._all:
+            self.somebody.clear()
+
+    def snapshot(self) -> list[Waiter]:
+        return list(self._all)
+
+
+def parameters(waiters: list[Waiter]) -> dict[str, list[int]]:
+    """The arrays that `QUERY` takes; `n` is the index in `waiters`."""
+    arrays: dict[str, list[int]] = {name: [] for name in (
+        "l_n", "l_lab", "l_xid", "l_event",
+        "c_n", "c_account", "c_host", "c_memory", "c_catalogue",
+    )}
+    for index, waiter in enumerate(waiters):
+        match waiter.ticket:
+            case LabTicket(lab, xid, event):
+                _append(arrays, l_n=index, l_lab=lab, l_xid=xid, l_event=event)
+            case ClientTicket(account, host, memory, catalogue):
+                _append(
+                    arrays, c_n=index, c_account=account, c_host=host, c_memory=memory,
+                    c_catalogue=catalogue,
+                )
+    return arrays
+
+
+def _append(arrays: dict[str, list[int]], **values: int) -> None:
+    for name, value in values.items():
+        arrays[name].append(value)
+
+
+def wake(waiters: list[Waiter], found: Iterable[Any]) -> int:
+    """Resolve those that `QUERY` named; of the clients no more than the openings are worth."""
+    woken, crowd = set(), 0
+    for index, kind, units in sorted(found):
+        if kind == "work":
+            if index not in woken and crowd >= CROWD * units:
+                continue
+            crowd += 1
+        woken.add(index)
+    for index in woken:
+        if not waiters[index].over.done():
+            waiters[index].over.set_result(None)
+    return len(woken)
