@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts import services
+from accounts.admin_site import MovedByServices
 from accounts.models import Account, ApiToken, Person
 
 if TYPE_CHECKING:
@@ -20,17 +21,14 @@ else:
     PersonInlineBase = admin.StackedInline
 
 
-class PersonInline(PersonInlineBase):
+class PersonInline(MovedByServices, PersonInlineBase):
     model = Person
     readonly_fields = ("email",)
     can_delete = False
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
 
 @admin.register(Account)
-class AccountAdmin(AccountAdminBase):
+class AccountAdmin(MovedByServices, AccountAdminBase):
     """Who they are is shown from the person's row; state changes by the actions."""
 
     list_display = ("id", "key", "person", "state", "is_staff", "created")
@@ -42,43 +40,40 @@ class AccountAdmin(AccountAdminBase):
     inlines = (PersonInline,)
     actions = ("suspend", "reinstate")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.action(description="Suspend")
     def suspend(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
-        for account in queryset.exclude(pk=request.user.pk):
+        for account in queryset.exclude(pk=request.user.pk or 0):
             services.suspend(account)
 
     @admin.action(description="Reinstate")
-    def reinstate(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
+    def reinstate(self, _request: HttpRequest, queryset: QuerySet[Account]) -> None:
         for account in queryset:
             services.reinstate(account)
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(TokenAdminBase):
+class ApiTokenAdmin(MovedByServices, TokenAdminBase):
     """Tokens can be seen and revoked; they are made for their owner only."""
 
     list_display = ("prefix", "scope", "account", "lab", "label", "expires", "last_used", "revoked")
     list_filter = ("scope",)
     list_select_related = ("account", "lab")
     search_fields = ("prefix", "label")
-    fields = ("prefix", "scope", "account", "lab", "label", "created", "expires", "last_used",
-              "revoked")
+    fields = (
+        "prefix",
+        "scope",
+        "account",
+        "lab",
+        "label",
+        "created",
+        "expires",
+        "last_used",
+        "revoked",
+    )
     readonly_fields = fields
     actions = ("revoke",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     @admin.action(description="Revoke")
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+    def revoke(self, _request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         for token in queryset:
             services.revoke_token(token)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from accounts import sign_in
+from accounts.limits import client_address
 from goblin_wire.problems import SignInDenied, SignInExpired, SignInPending, UnknownLab
 from goblin_wire.protocol import require_protocol
 from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
 from gpugoblin_site.api import Call, endpoint
-
-from accounts import sign_in
-from accounts.limits import client_address
 
 
 @endpoint("POST", request=SignInStart, reply=SignInCode, problems=(UnknownLab,))

@@ -6,9 +6,10 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-import goblin_wire.problems as wire
 from django.db import connection
 from django.http import HttpRequest
+
+import goblin_wire.problems as wire
 from goblin_wire.tokens import Scope, secret_matches, split_token
 from gpugoblin_site.database.prepared import fetch_one
 

@@ -13,7 +13,7 @@ from accounts.models import Account
 class SessionBackend(ModelBackend):
     """Finds the account of a session, with Django's permissions; suspended accounts have none."""
 
-    def authenticate(self, request: HttpRequest | None, **_credentials: Any) -> None:  # type: ignore[override]
+    def authenticate(self, _request: HttpRequest | None, **_credentials: Any) -> None:  # type: ignore[override]
         return None
 
     def get_user(self, user_id: int) -> Account | None:

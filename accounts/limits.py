@@ -11,17 +11,17 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
+
+from accounts.models import RateLimit
 from goblin_wire.problems import RateLimited
 from gpugoblin_site import keys
 
-from accounts.models import RateLimit
-
 _COUNT = """
 INSERT INTO accounts_ratelimit AS r (key, count, ends)
-VALUES (%(key)s, 1, now() + %(window)s)
+VALUES (%(key)s, 1, now() + %(seconds)s * interval '1 second')
 ON CONFLICT (key) DO UPDATE
    SET count = CASE WHEN r.ends <= now() THEN 1 ELSE r.count + 1 END,
-       ends = CASE WHEN r.ends <= now() THEN now() + %(window)s ELSE r.ends END
+       ends = CASE WHEN r.ends <= now() THEN excluded.ends ELSE r.ends END
 RETURNING count, extract(epoch FROM ends - now())
 """
 
@@ -40,7 +40,9 @@ class Limit:
         Must not be called inside a transaction that a refusal rolls back.
         """
         with connection.cursor() as cursor:
-            cursor.execute(_COUNT, {"key": self.key(subject), "window": self.window})
+            cursor.execute(
+                _COUNT, {"key": self.key(subject), "seconds": self.window.total_seconds()}
+            )
             number, left = cursor.fetchone()
         self._refuse(number > self.most, float(left))
 
@@ -73,7 +75,7 @@ def client_address(request: HttpRequest) -> str:
     if proxies:
         seen = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
         if len(seen) >= proxies and seen[-proxies]:
-            return seen[-proxies]
+            return str(seen[-proxies])
     return str(request.META.get("REMOTE_ADDR", ""))
 
 

@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, SignInExpired
-from goblin_wire.tokens import Scope, new_token, secret_hash, split_token
 
 from accounts.models import Account, AccountState, ApiToken, LoginLink, Person
+from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, SignInExpired
+from goblin_wire.tokens import Scope, new_token, secret_hash, split_token
 
 if TYPE_CHECKING:
     from research_access.models import Lab
@@ -140,7 +140,7 @@ def new_login_link(account: Account, *, lifetime: timedelta = LOGIN_LINK_LIFETIM
 
 @transaction.atomic
 def use_login_link(secret: str) -> Account:
-    """The account that a link logs in; it works once. Raises `SignInExpired`, `AccountSuspended`."""
+    """The account that a link logs in, once. Raises `SignInExpired` or `AccountSuspended`."""
     link = (
         LoginLink.objects.select_for_update(of=("self",))
         .select_related("account")

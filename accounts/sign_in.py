@@ -12,6 +12,10 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+
+from accounts.limits import Limit, hidden
+from accounts.models import Account, AccountState, SignIn
+from accounts.services import TOKEN_LIFETIME, issue_token
 from goblin_wire.problems import (
     AccountSuspended,
     NotAllowed,
@@ -25,10 +29,6 @@ from goblin_wire.signin import SignInCode, SignInStart, SignInToken
 from goblin_wire.states import SIGN_IN_MOVES, SignInState
 from goblin_wire.tokens import Scope
 from research_access.models import Lab, LabState
-
-from accounts.limits import Limit, hidden
-from accounts.models import Account, AccountState, SignIn
-from accounts.services import TOKEN_LIFETIME, issue_token
 
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels, so no words; no letter that is taken for a digit or another letter."""
@@ -90,7 +90,7 @@ def labs_for(sign_in: SignIn, account: Account) -> list[Lab]:
 
 
 def confirm(user_code: str, account: Account, *, lab: Lab | None = None) -> SignIn:
-    """Let the program have a token of `account`; for scope `lab` of the lab, where there are several.
+    """Let the program have a token of `account`; for scope `lab` name the lab if there are several.
 
     Raises `SignInExpired`, `AccountSuspended` or `NotAllowed`.
     """

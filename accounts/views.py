@@ -12,13 +12,14 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
-from goblin_wire.problems import Problem
-from research_access.models import Lab
 
-from accounts import services, sign_in as sign_ins
+from accounts import services
+from accounts import sign_in as sign_ins
 from accounts.limits import client_address
 from accounts.models import Account, SignIn
 from accounts.sign_in import Asker
+from goblin_wire.problems import Problem
+from research_access.models import Lab
 
 BACKEND = "accounts.backends.SessionBackend"
 
@@ -106,4 +107,6 @@ def _asker(request: HttpRequest) -> Asker:
 
 def _page(request: HttpRequest, facts: dict[str, Any], status: int = 200) -> HttpResponse:
     shown: SignIn | None = facts.get("sign_in")
-    return render(request, "sign_in.html", facts | {"is_lab": shown and shown.scope == "lab"}, status=status)
+    return render(
+        request, "sign_in.html", facts | {"is_lab": shown and shown.scope == "lab"}, status=status
+    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from accounts.models import Account
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from goblin_wire.problems import Problem
 
+from accounts.admin_site import MovedByServices, ShownOnly
+from accounts.models import Account
+from goblin_wire.problems import Problem
 from research_access import services
 from research_access.models import AccessRequest, Decision, Lab, LabMember
 
@@ -28,27 +29,14 @@ else:
 Move = Callable[[Any, Account, str], Any]
 
 
-class _ReadOnlyInline:
-    """Shown, never edited."""
-
-    can_delete = False
-    extra = 0
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class DecisionInline(_ReadOnlyInline, DecisionInlineBase):  # type: ignore[misc]
+class DecisionInline(ShownOnly, DecisionInlineBase):
     model = Decision
     fields = ("created", "actor", "from_state", "to_state", "reason", "daily_flops")
     readonly_fields = fields
     ordering = ("id",)
 
 
-class MemberInline(_ReadOnlyInline, MemberInlineBase):  # type: ignore[misc]
+class MemberInline(ShownOnly, MemberInlineBase):
     model = LabMember
     fields = ("account", "role", "created")
     readonly_fields = fields
@@ -61,14 +49,20 @@ def _reviewer(request: HttpRequest) -> Account:
 
 
 def _with_reason(
-    model_admin: admin.ModelAdmin[Any], request: HttpRequest, chosen: QuerySet[Any],
-    action: str, move: Move,
+    model_admin: admin.ModelAdmin[Any],
+    request: HttpRequest,
+    chosen: QuerySet[Any],
+    action: str,
+    move: Move,
 ) -> HttpResponse | None:
     """Ask for the reason on a page of its own, then move each row; say what was refused."""
     if "reason" not in request.POST:
         facts = model_admin.admin_site.each_context(request) | {
-            "action": action, "chosen": chosen, "checkbox": ACTION_CHECKBOX_NAME,
-            "title": "Why?", "opts": model_admin.opts,
+            "action": action,
+            "chosen": chosen,
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "title": "Why?",
+            "opts": model_admin.opts,
         }
         return render(request, "admin/reason.html", facts)
     for row in chosen:
@@ -86,7 +80,7 @@ def _try(request: HttpRequest, row: Model, move: Callable[[Any], Any]) -> None:
 
 
 @admin.register(AccessRequest)
-class AccessRequestAdmin(RequestAdminBase):
+class AccessRequestAdmin(MovedByServices, RequestAdminBase):
     """The queue, the oldest first; nothing is edited here, requests are decided."""
 
     list_display = ("title", "institution", "account", "state", "submitted", "daily_flops")
@@ -94,17 +88,21 @@ class AccessRequestAdmin(RequestAdminBase):
     list_select_related = ("account",)
     ordering = ("submitted", "id")
     search_fields = ("title", "institution", "key")
-    fields = ("key", "title", "institution", "account", "state", "purpose", "daily_flops", "created",
-              "submitted", "changed")
+    fields = (
+        "key",
+        "title",
+        "institution",
+        "account",
+        "state",
+        "purpose",
+        "daily_flops",
+        "created",
+        "submitted",
+        "changed",
+    )
     readonly_fields = fields
     inlines = (DecisionInline,)
     actions = ("approve", "ask_info", "decline", "revoke")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.action(description="Approve…")
     def approve(
@@ -135,7 +133,7 @@ class AccessRequestAdmin(RequestAdminBase):
 
 
 @admin.register(Lab)
-class LabAdmin(LabAdminBase):
+class LabAdmin(MovedByServices, LabAdminBase):
     """Labs; the quota can be set here."""
 
     list_display = ("name", "owner", "state", "daily_flops", "created")
@@ -147,13 +145,7 @@ class LabAdmin(LabAdminBase):
     inlines = (MemberInline,)
     actions = ("suspend", "reinstate")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: Lab, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Lab, _form: Any, _change: bool) -> None:
         """Only the quota can have changed."""
         _try(request, obj, lambda lab: services.set_quota(lab, _reviewer(request), lab.daily_flops))
 

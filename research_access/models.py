@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
 from goblin_wire.states import RequestState
 
 

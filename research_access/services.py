@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from accounts.models import Account, AccountState
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+
+from accounts.models import Account, AccountState
 from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed
 from goblin_wire.states import REQUEST_MOVES, RequestState
-
 from research_access.models import AccessRequest, Decision, Lab, LabMember, LabRole, LabState
 
 DEFAULT_DAILY_FLOPS = 10**18
@@ -33,8 +33,12 @@ def draft_request(
 ) -> AccessRequest:
     """A new request, not yet sent. Raises `AccountSuspended` or `BadMessage`."""
     _require_active(account)
-    fields = {"title": title, "institution": institution, "purpose": purpose,
-              "daily_flops": daily_flops}
+    fields = {
+        "title": title,
+        "institution": institution,
+        "purpose": purpose,
+        "daily_flops": daily_flops,
+    }
     _require_fitting(fields)
     return AccessRequest.objects.create(account=account, **fields)
 
@@ -129,7 +133,9 @@ def create_lab(account: Account, name: str, daily_flops: int | None = None) -> L
     if daily_flops is not None and not 0 <= daily_flops <= quota:
         raise NotAllowed(f"At most {quota} floating point operations a day were approved.")
     lab = Lab.objects.create(
-        name=name.strip(), owner=account, request=request,
+        name=name.strip(),
+        owner=account,
+        request=request,
         daily_flops=quota if daily_flops is None else daily_flops,
     )
     LabMember.objects.create(lab=lab, account=account, role=LabRole.OWNER)
@@ -203,8 +209,12 @@ def _locked(request: AccessRequest) -> AccessRequest:
 
 
 def _review(
-    request: AccessRequest, state: RequestState, reviewer: Account, reason: str,
-    *, daily_flops: int | None = None,
+    request: AccessRequest,
+    state: RequestState,
+    reviewer: Account,
+    reason: str,
+    *,
+    daily_flops: int | None = None,
 ) -> AccessRequest:
     _require_reviewer(reviewer)
     locked = _locked(request)
@@ -214,8 +224,12 @@ def _review(
 
 
 def _move(
-    locked: AccessRequest, state: RequestState, actor: Account,
-    *, reason: str = "", daily_flops: int | None = None,
+    locked: AccessRequest,
+    state: RequestState,
+    actor: Account,
+    *,
+    reason: str = "",
+    daily_flops: int | None = None,
 ) -> AccessRequest:
     before = RequestState(locked.state)
     if state not in REQUEST_MOVES[before]:
@@ -224,8 +238,12 @@ def _move(
     locked.changed = timezone.now()
     locked.save(update_fields=["state", "changed", "submitted"])
     Decision.objects.create(
-        request=locked, actor=actor, from_state=before.value, to_state=state.value,
-        reason=reason, daily_flops=daily_flops,
+        request=locked,
+        actor=actor,
+        from_state=before.value,
+        to_state=state.value,
+        reason=reason,
+        daily_flops=daily_flops,
     )
     return locked
 

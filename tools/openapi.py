@@ -19,7 +19,10 @@ def _site() -> bytes:
     sys.path.append(str(ROOT / "platform"))
     sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory() as state:
-        os.environ |= {"DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings", "GOBLIN_STATE_DIR": state}
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
+            "GOBLIN_STATE_DIR": state,
+        }
         import django
 
         django.setup()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from collections.abc import Iterator
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -63,14 +64,14 @@ class Account(AbstractBaseUser, PermissionsMixin):
     def has_usable_password(self) -> bool:
         return False
 
-    def check_password(self, raw_password: str) -> bool:
+    def check_password(self, _raw_password: str | None) -> bool:
         return False
 
     def get_session_auth_hash(self) -> str:
         """Sessions end when the account's epoch changes."""
         return salted_hmac("accounts.session", self.session_epoch, algorithm="sha256").hexdigest()
 
-    def get_session_auth_fallback_hash(self):  # type: ignore[no-untyped-def]
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
         return iter(())
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
 from goblin_wire.states import SignInState
 from goblin_wire.tokens import Scope
 

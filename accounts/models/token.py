@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
 from goblin_wire.tokens import Scope
 
 
@@ -19,7 +20,11 @@ class ApiToken(models.Model):
     )
     scope = models.CharField(max_length=16, choices=[(s.value, s.value) for s in Scope])
     lab = models.ForeignKey(
-        "research_access.Lab", on_delete=models.CASCADE, null=True, blank=True, related_name="tokens"
+        "research_access.Lab",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="tokens",
     )
     prefix = models.CharField(max_length=16, unique=True)
     secret_hash = models.CharField(max_length=64)

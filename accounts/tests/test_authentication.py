@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import goblin_wire.problems as wire
 import pytest
+from django.test import RequestFactory
+from django.utils import timezone
+
+import goblin_wire.problems as wire
 from accounts import authentication, services
 from accounts.authentication import principal
 from accounts.models import Account, ApiToken
-from django.test import RequestFactory
-from django.utils import timezone
 from goblin_wire.tokens import Scope, new_token, split_token
 from gpugoblin_site.database.prepared import fetch_one
 from research_access import services as access
@@ -44,7 +45,12 @@ def test_one_query(account: Account, monkeypatch: Any, django_assert_num_queries
     token = services.issue_token(account, Scope.VOLUNTEER)
     asked(token)
     sent: list[str] = []
-    monkeypatch.setattr(authentication, "fetch_one", lambda *q: sent.append(q[0]) or fetch_one(*q))
+
+    def counted(sql: str, parameters: Any) -> Any:
+        sent.append(sql)
+        return fetch_one(sql, parameters)
+
+    monkeypatch.setattr(authentication, "fetch_one", counted)
     with django_assert_num_queries(0):
         asked(token)
     assert len(sent) == 1

@@ -6,12 +6,13 @@ import re
 from datetime import timedelta
 
 import pytest
-from accounts import services, sign_in
-from accounts.models import Account, ApiToken, LoginLink, SignIn
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
+
+from accounts import services, sign_in
+from accounts.models import Account, ApiToken, LoginLink, SignIn
 from goblin_wire.signin import SignInCode, SignInStart
 from goblin_wire.states import SignInState
 from goblin_wire.tokens import Scope

@@ -6,15 +6,16 @@ import threading
 from datetime import timedelta
 from typing import Any
 
-import goblin_wire.problems as wire
 import pytest
 import time_machine
+from django.db import connection
+from django.utils import timezone
+
+import goblin_wire.problems as wire
 from accounts import services, sign_in
 from accounts.authentication import principal_of_token
 from accounts.models import Account, ApiToken, RateLimit, SignIn
 from accounts.sign_in import Asker
-from django.db import connection
-from django.utils import timezone
 from goblin_wire.signin import SignInCode, SignInStart, SignInToken
 from goblin_wire.states import SignInState
 from goblin_wire.tokens import Scope
@@ -25,7 +26,9 @@ pytestmark = pytest.mark.django_db
 
 
 def started(scope: Scope = Scope.VOLUNTEER, lab: str | None = None) -> SignInCode:
-    message = SignInStart(protocol=1, scope=scope, program="goblin-client 0.1", label="desk", lab=lab)
+    message = SignInStart(
+        protocol=1, scope=scope, program="goblin-client 0.1", label="desk", lab=lab
+    )
     return sign_in.start(message, "192.0.2.1")
 
 

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from django.http import HttpRequest, HttpResponse
+from rest_framework.views import APIView
+
 import goblin_wire.problems as wire
 from accounts.authentication import Principal, principal
-from django.http import HttpRequest, HttpResponse
 from goblin_wire import codec
 from goblin_wire.problems import Problem
 from goblin_wire.tokens import Scope
-from rest_framework.views import APIView
-
 from gpugoblin_site import openapi
 from gpugoblin_site.problems import problem_response
 
@@ -91,14 +91,14 @@ def endpoint(
         class Endpoint(_Endpoint):
             __doc__ = handle.__doc__
 
-        def dispatch(view: APIView, request: HttpRequest, **ids: str) -> HttpResponse:
+        def dispatch(_view: APIView, request: HttpRequest, **ids: str) -> HttpResponse:
             if request.method != method:
                 response = problem_response(wire.MethodNotAllowed())
                 response["Allow"] = method
                 return response
             return answer(request, ids)
 
-        def described(view: APIView, request: Any, **ids: str) -> HttpResponse:
+        def described(_view: APIView, _request: Any, **_ids: str) -> HttpResponse:
             raise NotImplementedError
 
         # REST framework finds the methods for the description by name; requests never get there.
@@ -114,4 +114,3 @@ def endpoint(
 
 class _Endpoint(APIView):
     """An address of the API. Sender and message are read by ours, not by the framework."""
-

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as Caution
 
 from gpugoblin_site import keys
 
@@ -24,8 +25,13 @@ def check_addresses(**_options: Any) -> list[CheckMessage]:
             found.append(Error(f"{name} is not an http(s) address.", id="goblin.E001"))
         elif parts.scheme == "http" and parts.hostname not in LOOPBACK:
             hint = "Put a reverse proxy with TLS in front and name its address."
-            found.append(Error(f"{name} is plain HTTP but not loopback: tokens would travel in the"
-                               " clear.", hint=hint, id="goblin.E002"))
+            found.append(
+                Error(
+                    f"{name} is plain HTTP but not loopback: tokens would travel in the clear.",
+                    hint=hint,
+                    id="goblin.E002",
+                )
+            )
     return found
 
 
@@ -38,8 +44,13 @@ def check_state_directory(**_options: Any) -> list[CheckMessage]:
     except (OSError, keys.UnsafeKeyFile) as error:
         return [Error(f"The state directory can't be used: {error}", id="goblin.E003")]
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return [Error("GOBLIN_STATE_DIR can be entered by other users.", hint="chmod 700 it.",
-                      id="goblin.E004")]
+        return [
+            Error(
+                "GOBLIN_STATE_DIR can be entered by other users.",
+                hint="chmod 700 it.",
+                id="goblin.E004",
+            )
+        ]
     return []
 
 
@@ -51,18 +62,28 @@ def check_development_settings(**_options: Any) -> list[CheckMessage]:
     if public and settings.DEBUG:
         found.append(Error("DEBUG is on at a public address.", id="goblin.E005"))
     if public and settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS:
-        found.append(Error(
-            "GOBLIN_ALLOW_PRIVATE_ENDPOINTS is on at a public address: labs could make the site"
-            " speak to its own network.", id="goblin.E006"))
+        found.append(
+            Error(
+                "GOBLIN_ALLOW_PRIVATE_ENDPOINTS is on at a public address: labs could make the site"
+                " speak to its own network.",
+                id="goblin.E006",
+            )
+        )
     if public and "*" in settings.ALLOWED_HOSTS:
         found.append(Error("ALLOWED_HOSTS accepts every name.", id="goblin.E007"))
     if public and not settings.DATABASE_URL:
-        found.append(Warning("A public site runs on the embedded database: set DATABASE_URL.",
-                             id="goblin.W001"))
+        found.append(
+            Caution(
+                "A public site runs on the embedded database: set DATABASE_URL.", id="goblin.W001"
+            )
+        )
     if public and not settings.GOBLIN_TRUSTED_PROXIES:
-        found.append(Warning(
-            "GOBLIN_TRUSTED_PROXIES is 0: all visitors behind the proxy share one rate limit.",
-            id="goblin.W002"))
+        found.append(
+            Caution(
+                "GOBLIN_TRUSTED_PROXIES is 0: all visitors behind the proxy share one rate limit.",
+                id="goblin.W002",
+            )
+        )
     return found
 
 
@@ -70,6 +91,10 @@ def check_development_settings(**_options: Any) -> list[CheckMessage]:
 def check_engine(**_options: Any) -> list[CheckMessage]:
     """The SQL is PostgreSQL's."""
     if settings.DATABASES["default"]["ENGINE"] != "gpugoblin_site.database":
-        return [Error("The site runs on PostgreSQL through gpugoblin_site.database only.",
-                      id="goblin.E008")]
+        return [
+            Error(
+                "The site runs on PostgreSQL through gpugoblin_site.database only.",
+                id="goblin.E008",
+            )
+        ]
     return []

@@ -22,7 +22,7 @@ _facts: dict[str, Facts] = {}
 
 
 def register_fact(name: str, read: Facts) -> None:
-    """Show what `read()` returns under `name` in `/readyz`: informational, never a reason for 503."""
+    """Show what `read()` returns under `name` in `/readyz`; it never makes the site unready."""
     _facts[name] = read
 
 
@@ -31,7 +31,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """200, or 503 with a sentence, where the database or its schema is not as this code needs it."""
+    """200, or 503 with a sentence where database or schema are not as this code needs them."""
     try:
         missing = missing_migrations()
     except DatabaseError:

@@ -93,11 +93,14 @@ def _key_folder() -> Path:
 
 
 def _site_key_files() -> list[SigningKey]:
-    first = _key_folder() / f"{0:020d}-first"
-    if not any(_key_folder().iterdir()):
-        _write_new(first, SigningKey.generate().to_bytes())
-    files = sorted(path for path in _key_folder().iterdir() if not path.name.startswith("."))
-    return [SigningKey.from_bytes(_read(path)) for path in files]
+    if not _site_key_paths():
+        _write_new(_key_folder() / f"{0:020d}-first", SigningKey.generate().to_bytes())
+    return [SigningKey.from_bytes(_read(path)) for path in _site_key_paths()]
+
+
+def _site_key_paths() -> list[Path]:
+    """The oldest first; names with a dot are being written."""
+    return sorted(path for path in _key_folder().iterdir() if not path.name.startswith("."))
 
 
 @lru_cache(maxsize=8)

@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Callable
 from http import HTTPStatus
 
-import goblin_wire.problems as wire
 from csp.middleware import CSPMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+
+import goblin_wire.problems as wire
 from goblin_wire.problems import PROBLEM_JSON, Internal, Problem
 from goblin_wire.protocol import MAX_JSON_BYTES
-
 from gpugoblin_site import logs, metrics
 from gpugoblin_site.problems import as_problem, is_api, problem_of, problem_response
 
@@ -57,7 +57,9 @@ class RequestMiddleware:
         problem = problem_of(error)
         if isinstance(problem, Internal) or not isinstance(error, Problem):
             _log.error(
-                "failed", route=route_of(request), exc_info=error,
+                "failed",
+                route=route_of(request),
+                exc_info=error,
                 request=request.META.get("GOBLIN_REQUEST_ID"),
             )
         return problem_response(problem)
@@ -66,7 +68,9 @@ class RequestMiddleware:
 class ContentPolicyMiddleware(CSPMiddleware):
     """The policy of the settings for pages; for programs a constant one, which costs nothing."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         if is_api(request):
             response["Content-Security-Policy"] = _NO_CONTENT
             return response
@@ -106,6 +110,10 @@ def _record(
     method = request.method or ""
     metrics.observe_request(method, route, response.status_code, seconds)
     _log.info(
-        "request", request=request_id, method=method if method.isalpha() else "", route=route,
-        status=response.status_code, ms=round(seconds * 1000, 2),
+        "request",
+        request=request_id,
+        method=method if method.isalpha() else "",
+        route=route,
+        status=response.status_code,
+        ms=round(seconds * 1000, 2),
     )

@@ -10,6 +10,7 @@ import msgspec
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+
 from goblin_wire.problems import PROBLEM_JSON, PROBLEMS, Problem
 from goblin_wire.tokens import Scope
 
@@ -56,7 +57,7 @@ def describe(
         description=" ".join((handle.__doc__ or "").split()),
         request={"application/json": message_schema(request)} if request is not None else None,
         responses=responses,
-        auth=[{f"{scope.value}Token": []}] if scope is not None else [],
+        auth=[{f"{scope.value}Token": []}] if scope is not None else [],  # type: ignore[list-item]
     )
 
 
@@ -71,9 +72,7 @@ def _by_status(codes: list[str]) -> dict[int, list[str]]:
     return dict(sorted(grouped.items()))
 
 
-def add_components(
-    result: dict[str, Any], generator: Any, request: Any, public: bool
-) -> dict[str, Any]:
+def add_components(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     """drf-spectacular's hook: add the components of all messages that were described."""
     _, components = msgspec.json.schema_components(list(_messages.values()), ref_template=REF)
     parts = result.setdefault("components", {})
@@ -88,6 +87,8 @@ def add_components(
 @lru_cache(maxsize=1)
 def document() -> bytes:
     """The OpenAPI description of the site as YAML."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
-    rendered: bytes = OpenApiYamlRenderer().render(schema, renderer_context={})
+    generator: Any = SchemaGenerator
+    renderer: Any = OpenApiYamlRenderer
+    schema = generator().get_schema(request=None, public=True)
+    rendered: bytes = renderer().render(schema, renderer_context={})
     return rendered

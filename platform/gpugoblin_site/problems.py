@@ -6,14 +6,15 @@ import math
 from http import HTTPStatus
 from typing import Any
 
-import goblin_wire.problems as wire
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import OperationalError, ProgrammingError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
-from goblin_wire.problems import PROBLEM_JSON, Problem
 from psycopg import errors
 from rest_framework import exceptions as rest
+
+import goblin_wire.problems as wire
+from goblin_wire.problems import PROBLEM_JSON, Problem
 
 API_PREFIX = "/api/"
 _RETRY_S = 5.0
@@ -118,15 +119,15 @@ def error_page(request: HttpRequest, status: int) -> HttpResponse:
     return render(request, "error.html", {"text": _PAGE_TEXTS[status]}, status=status)
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+def bad_request(request: HttpRequest, **_facts: Any) -> HttpResponse:
     return error_page(request, 400)
 
 
-def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+def permission_denied(request: HttpRequest, **_facts: Any) -> HttpResponse:
     return error_page(request, 403)
 
 
-def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def page_not_found(request: HttpRequest, **_facts: Any) -> HttpResponse:
     return error_page(request, 404)
 
 
@@ -137,5 +138,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_PAGE_TEXTS[500], content_type="text/plain; charset=utf-8", status=500)
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+def csrf_failure(request: HttpRequest, **_facts: Any) -> HttpResponse:
     return error_page(request, 403)

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
-from goblin_wire.protocol import MAX_JSON_BYTES
 
+from goblin_wire.protocol import MAX_JSON_BYTES
 from gpugoblin_site import keys, logs
 from gpugoblin_site.embedded_postgres import default_data_dir
 
@@ -20,7 +20,7 @@ BASE_DIR = _checkout if (_checkout / "templates").is_dir() else _package
 
 env = environ.Env()
 
-# --- the network ----------------------------------------------------------------------------------
+# --- the network --------------------------------------------------------------------------------
 DEBUG = env.bool("DEBUG", default=False)
 GOBLIN_STATE_DIR = Path(
     env.str("GOBLIN_STATE_DIR", default=str(default_data_dir().with_name("site")))
@@ -35,7 +35,7 @@ GOBLIN_METRICS_TOKEN = env.str("GOBLIN_METRICS_TOKEN", default="")
 _site = urlsplit(GOBLIN_SITE_URL)
 _https = _site.scheme == "https"
 
-# --- Django -----------------------------------------------------------------------------------------
+# --- Django -------------------------------------------------------------------------------------
 keys.configure(GOBLIN_STATE_DIR)
 SECRET_KEY = env.str("SECRET_KEY", default="") or keys.django_secret()
 ALLOWED_HOSTS = env.list(
@@ -95,7 +95,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 
-# --- database ---------------------------------------------------------------------------------------
+# --- database -----------------------------------------------------------------------------------
 DATABASE_URL = env.str("DATABASE_URL", default="")
 GOBLIN_DATABASE_DIR = Path(env.str("GOBLIN_DATABASE_DIR", default=str(default_data_dir())))
 """Where the embedded PostgreSQL keeps its data, if DATABASE_URL names no other."""
@@ -115,7 +115,7 @@ _embedded = {
 _server = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
 DATABASES = {"default": {**_server, **_persistent}}
 
-# --- people and sessions ----------------------------------------------------------------------------
+# --- people and sessions ------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.SessionBackend"]
 LOGIN_URL = "/login/"
@@ -129,7 +129,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "gpugoblin_site.problems.csrf_failure"
 
-# --- security ---------------------------------------------------------------------------------------
+# --- security -----------------------------------------------------------------------------------
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_JSON_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 10
@@ -154,14 +154,14 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
-# --- static files -----------------------------------------------------------------------------------
+# --- static files -------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # The few files are served from where they are: nothing has to be collected before the first start.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0 if DEBUG else 3600
 
-# --- API --------------------------------------------------------------------------------------------
+# --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
@@ -181,6 +181,6 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["gpugoblin_site.openapi.add_components"],
 }
 
-# --- logs -------------------------------------------------------------------------------------------
+# --- logs ---------------------------------------------------------------------------------------
 LOGGING_CONFIG = None
 logs.configure(level=env.str("LOG_LEVEL", default="INFO"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from accounts import api, views
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
+from accounts import api, views
 from gpugoblin_site import health, openapi
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from accounts import services as accounts
 from accounts.models import Account
 from research_access import services

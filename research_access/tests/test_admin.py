@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
+
 from accounts import services as accounts
 from accounts.models import Account, ApiToken
-from django.test import Client
 from goblin_wire.tokens import Scope
 from research_access import services
 from research_access.models import AccessRequest, Lab
@@ -28,8 +29,16 @@ def act(client: Client, where: str, action: str, row: int, **more: str) -> str:
     return client.post(where, body, follow=True).content.decode()
 
 
-@pytest.mark.parametrize("path", ["", "accounts/account/", "accounts/apitoken/",
-                                  "research_access/accessrequest/", "research_access/lab/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "accounts/account/",
+        "accounts/apitoken/",
+        "research_access/accessrequest/",
+        "research_access/lab/",
+    ],
+)
 def test_pages_open(operator: Client, approved: AccessRequest, path: str) -> None:
     services.create_lab(approved.account, "Lab")
     assert operator.get(f"/admin/{path}").status_code == 200
@@ -47,7 +56,10 @@ def test_decision_page(operator: Client, draft: AccessRequest, reviewer: Account
     act(operator, REQUESTS, "decline", draft.pk, reason="Not research.")
     decision = draft.decisions.latest("id")
     assert (decision.to_state, decision.actor, decision.reason) == (
-        "declined", reviewer, "Not research.")
+        "declined",
+        reviewer,
+        "Not research.",
+    )
     assert "become approved" in act(operator, REQUESTS, "approve", draft.pk, reason="x")
 
 

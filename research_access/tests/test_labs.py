@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+
 from accounts import services as accounts
 from accounts.authentication import principal_of_token
 from accounts.models import Account, Person
-from django.core.management import call_command
 from goblin_wire.problems import BadMessage, Conflict, NotAllowed
 from goblin_wire.tokens import Scope
 from research_access import services

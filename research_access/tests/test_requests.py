@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from accounts import services as accounts
-from accounts.models import Account
 from django.contrib.auth.models import Permission
 from django.db import IntegrityError, connection, transaction
+
+from accounts import services as accounts
+from accounts.models import Account
 from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed
 from goblin_wire.states import REQUEST_MOVES, RequestState
 from research_access import services
@@ -19,9 +20,7 @@ from research_access.models import AccessRequest, Decision, HistoryIsFixed, Lab,
 pytestmark = pytest.mark.django_db
 
 
-def test_the_straight_way(
-    draft: AccessRequest, researcher: Account, reviewer: Account
-) -> None:
+def test_the_straight_way(draft: AccessRequest, researcher: Account, reviewer: Account) -> None:
     services.submit_request(draft, researcher)
     services.ask_info(draft, reviewer, "Which data?")
     services.edit_request(draft, researcher, purpose="Folding, of public data.")

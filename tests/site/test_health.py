@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
+
 from gpugoblin_site import health
 
 pytestmark = pytest.mark.django_db
@@ -72,8 +73,13 @@ def test_measurements_by_route(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "meta", [{"REMOTE_ADDR": "203.0.113.5"}, {"HTTP_X_FORWARDED_FOR": "203.0.113.5"},
-             {"HTTP_FORWARDED": "for=203.0.113.5"}, {"REMOTE_ADDR": ""}]
+    "meta",
+    [
+        {"REMOTE_ADDR": "203.0.113.5"},
+        {"HTTP_X_FORWARDED_FOR": "203.0.113.5"},
+        {"HTTP_FORWARDED": "for=203.0.113.5"},
+        {"REMOTE_ADDR": ""},
+    ],
 )
 def test_measurements_are_not_public(client: Client, settings: Any, meta: dict[str, str]) -> None:
     assert client.get("/metrics", **meta).status_code == 404  # type: ignore[arg-type]

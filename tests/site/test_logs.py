@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import structlog
 from django.test import Client
+
 from gpugoblin_site import logs, middleware
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,8 @@ def test_a_request(lines: Any) -> None:
     response = client.post(
         f"/api/v1/sign-in?email={email}",
         json.dumps({"protocol": 1, "scope": "volunteer", "program": email, "label": label}),
-        content_type="application/json", headers={"Authorization": f"Bearer {token}"},
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {token}"},
     )
     client.get(f"/login/?token={code}")
     client.get(f"/{label}/")
@@ -80,6 +82,10 @@ def test_standard_logging_has_the_same_form(lines: Any) -> None:
     except KeyError:
         logging.getLogger("some.library").exception("failed")
     first, second = lines()
-    assert (first["event"], first["level"], first["logger"]) == ("odd thing", "warning", "some.library")
+    assert (first["event"], first["level"], first["logger"]) == (
+        "odd thing",
+        "warning",
+        "some.library",
+    )
     assert second["exception"] == "KeyError"
     assert SENTINELS[0] not in json.dumps(second)

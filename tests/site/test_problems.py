@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from accounts import sign_in
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import OperationalError, ProgrammingError, connection
 from django.http import Http404
 from django.test import Client
+
+from accounts import sign_in
 from goblin_wire.problems import PROBLEM_JSON, PROBLEMS
 from goblin_wire.protocol import MAX_JSON_BYTES
 
@@ -53,7 +54,9 @@ def test_success_is_not_touched(client: Client) -> None:
     assert response.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v2/exchange", "/api/v1/sign-in/", "/api/%00"])
+@pytest.mark.parametrize(
+    "path", ["/api/", "/api/v1/", "/api/v2/exchange", "/api/v1/sign-in/", "/api/%00"]
+)
 @pytest.mark.parametrize("method", ["get", "post", "delete"])
 def test_unknown_addresses(client: Client, path: str, method: str) -> None:
     response = getattr(client, method)(path)
@@ -106,9 +109,15 @@ def test_too_large_is_refused_before_reading(client: Client) -> None:
 
         readline = read
 
-    response = client.generic("POST", START, b"", **{
-        "CONTENT_LENGTH": str(MAX_JSON_BYTES + 1), "wsgi.input": Unread(),
-    })
+    response = client.generic(
+        "POST",
+        START,
+        b"",
+        **{
+            "CONTENT_LENGTH": str(MAX_JSON_BYTES + 1),
+            "wsgi.input": Unread(),
+        },
+    )
     assert problem(response)["code"] == "too_large"
 
 
@@ -119,7 +128,9 @@ def test_nonsense_lengths(client: Client, stated: str) -> None:
 
 
 def test_unknown_length(client: Client) -> None:
-    response = client.generic("POST", START, b"{}", CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked")
+    response = client.generic(
+        "POST", START, b"{}", CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked"
+    )
     assert problem(response)["code"] == "length_required"
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from django.test import Client
 from django.urls import get_resolver
+
 from goblin_wire.tokens import Scope
 from gpugoblin_site import openapi
 
@@ -51,7 +52,9 @@ def _routes(patterns: Any, prefix: str = "") -> list[str]:
     found: list[str] = []
     for pattern in patterns:
         route = prefix + str(pattern.pattern)
-        found += _routes(pattern.url_patterns, route) if hasattr(pattern, "url_patterns") else [route]
+        found += (
+            _routes(pattern.url_patterns, route) if hasattr(pattern, "url_patterns") else [route]
+        )
     return found
 
 

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from goblin_wire.problems import Problem
 
 from accounts import services
+from goblin_wire.problems import Problem
 
 
 class Command(BaseCommand):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from goblin_wire.problems import Problem
 
 from accounts import services
+from goblin_wire.problems import Problem
 
 
 class Command(BaseCommand):
@@ -21,4 +21,6 @@ class Command(BaseCommand):
             services.make_operator(options["email"])
         except Problem as problem:
             raise CommandError(problem.detail) from None
-        return f"{options['email']} is an operator; `manage.py login_link {options['email']}` logs in."
+        return (
+            f"{options['email']} is an operator; `manage.py login_link {options['email']}` logs in."
+        )

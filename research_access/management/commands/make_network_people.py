@@ -6,12 +6,12 @@ import json
 import secrets
 from typing import Any
 
-from accounts import services as accounts
-from accounts.models import Account
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
-from goblin_wire.tokens import Scope
 
+from accounts import services as accounts
+from accounts.models import Account
+from goblin_wire.tokens import Scope
 from research_access import services
 from research_access.models import Lab
 
