@@ -1,0 +1,83 @@
+"""Whether a paused run may go on: the reason is gone, and the data are what they were."""
+
+from __future__ import annotations
+
+import os
+
+from goblin_labnode.arrays import ArraySource
+from goblin_labnode.files import Identity
+from goblin_labnode.manifests import panel_key
+from goblin_labnode.matrices import Matrix
+from goblin_labnode.node import Node
+from goblin_labnode.npy import read_layout
+from goblin_labnode.phases import UnitPhase
+from goblin_labnode.runs import Run
+from goblin_wire.blobs import blob_id
+from goblin_wire.problems import FileChanged
+from opgraph.partition.product import Panel
+
+
+def restore_inputs(node: Node, run: Run, tried: set[Identity]) -> None:
+    """Accept input files that were put back with the same content.
+
+    Raises the `Problem` that is still there. `tried` keeps files that were compared in vain, so
+    that no file is read again and again.
+    """
+    request = run.record.request
+    sides = (("a", request.left, (request.m, request.k)),
+             ("b", request.right, (request.k, request.n)))
+    for operand, array, shape in sides:
+        source = node.arrays.get(array)
+        identity = Identity.of(node.roots.stat(source.place))
+        if identity == source.identity:
+            continue
+        if identity in tried:
+            raise FileChanged(f"{source.shown} does not have the content that the job began with.")
+        try:
+            _adopt(node, run, operand, source, shape)
+        except FileChanged:
+            tried.add(identity)
+            raise
+
+
+def _adopt(
+    node: Node, run: Run, operand: str, source: ArraySource, shape: tuple[int, int]
+) -> None:
+    """Compare every panel that was hashed; then the file stands for the array from now on."""
+    new = _now(node, source)
+    file = new.open(node.roots)
+    matrix = Matrix(file, new.layout, shape)
+    if new.layout != source.layout:
+        raise FileChanged(f"{source.shown} has another shape or type than when the job began.")
+    for panel in _hashed(run, operand):
+        found = blob_id(node.secrets.blob_key_bytes, matrix.read(*panel.rows, *panel.columns))
+        if found != run.blobs[panel_key(run.run, panel)]:
+            raise FileChanged(
+                f"{source.shown} does not have the content that the job began with."
+            )
+    file.check()
+    node.arrays.adopt(new)
+    if run.count(UnitPhase.PLANNED):
+        run.checks.clear()
+
+
+def _now(node: Node, source: ArraySource) -> ArraySource:
+    descriptor = node.roots.open(source.place)
+    try:
+        identity = Identity.of(os.fstat(descriptor))
+        layout = source.layout
+        if source.place.path.endswith(".npy"):
+            layout = read_layout(lambda at, size: os.pread(descriptor, size, at), identity.size)
+    finally:
+        os.close(descriptor)
+    return ArraySource(source.array, source.place, layout, identity)
+
+
+def _hashed(run: Run, operand: str) -> list[Panel]:
+    """The panels of one operand whose ids are known."""
+    panels = {
+        panel_key(run.run, panel): panel
+        for tile in run.plan.tiles for panel in run.plan.panels(tile)
+        if panel.operand == operand
+    }
+    return [panel for key, panel in panels.items() if key in run.blobs]

@@ -1,0 +1,165 @@
+"""Folders that the lab named, and files in them: nothing outside can be opened.
+
+A path is resolved first; what comes out must lie in a root and is then walked from the root's
+folder, link by link refused, so that nothing that moves in between leads out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from goblin_wire.problems import FileMissing, FileUnreadable, PathOutsideRoots, Problem
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+class Place(NamedTuple):
+    """A file below a root: the root's name and the path inside it, without links."""
+
+    root: str
+    path: str
+
+
+class Roots:
+    """The named folders, and the lab node's own ones, in which no path of a researcher leads."""
+
+    def __init__(self, roots: Mapping[str, str], own: Mapping[str, Path] | None = None) -> None:
+        self._named = {name: Path(os.path.realpath(path)) for name, path in roots.items()}
+        inner = {name: Path(os.path.realpath(path)) for name, path in (own or {}).items()}
+        self._folders = {**self._named, **inner}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._named)
+
+    def folder(self, name: str) -> Path:
+        return self._folders[name]
+
+    def find(self, text: str) -> Place:
+        """The place of an existing file. Raises `PathOutsideRoots` or `FileMissing`."""
+        places = self._places(text)
+        for place in places:
+            if self.full(place).exists():
+                return place
+        raise FileMissing(f"There is no file {_shown(text)} in the roots of this lab node.")
+
+    def find_new(self, text: str) -> Place:
+        """The place of a file that may still have to be made; its folder must exist."""
+        place = self._places(text)[0]
+        if not self.full(place).parent.is_dir():
+            raise FileMissing(f"The folder of {_shown(text)} does not exist.")
+        return place
+
+    def full(self, place: Place) -> Path:
+        """The absolute path, for people and for programs that share the file system."""
+        return self._folders[place.root] / place.path
+
+    def open(self, place: Place, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+        """A descriptor of the regular file. Raises `Problem`, or `FileExistsError` for `O_EXCL`.
+
+        No link is followed on the way; `OSError` of a full disk passes through.
+        """
+        with self._parent(place) as (folder, name):
+            descriptor = os.open(name, flags | _FILE_FLAGS, mode, dir_fd=folder)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise FileUnreadable(f"{_shown(place.path)} is not a regular file.")
+        return descriptor
+
+    def stat(self, place: Place) -> os.stat_result:
+        with self._parent(place) as (folder, name):
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+    def remove(self, place: Place) -> None:
+        with self._parent(place) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def link(self, place: Place, name: str) -> None:
+        """Give the file another name in its folder. Raises `FileExistsError`."""
+        with self._parent(place) as (folder, old):
+            os.link(old, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+    def sync_folder(self, place: Place) -> None:
+        """Make the file's name durable."""
+        with self._parent(place) as (folder, _):
+            os.fsync(folder)
+
+    @contextmanager
+    def _parent(self, place: Place) -> Iterator[tuple[int, str]]:
+        *folders, name = place.path.split("/")
+        with _translated(place):
+            descriptor = os.open(self._folders[place.root], _FOLDER_FLAGS)
+            try:
+                for folder in folders:
+                    inner = os.open(folder, _FOLDER_FLAGS, dir_fd=descriptor)
+                    os.close(descriptor)
+                    descriptor = inner
+                yield descriptor, name
+            finally:
+                os.close(descriptor)
+
+    def _places(self, text: str) -> list[Place]:
+        if not text or "\0" in text or len(text.encode()) > 4096:
+            raise PathOutsideRoots("The path is empty or not one that a file can have.")
+        found = [self._inside(candidate) for candidate in self._candidates(text)]
+        places = [place for place in found if place is not None]
+        if not places:
+            raise PathOutsideRoots(
+                f"{_shown(text)} is not inside a root of this lab node, or is a link that leads"
+                f" out of it. Roots: {', '.join(self._named) or 'none'}."
+            )
+        return places
+
+    def _candidates(self, text: str) -> Iterator[Path]:
+        if text.startswith("/"):
+            yield Path(text)
+            return
+        first, _, rest = text.partition("/")
+        if rest and first in self._named:
+            yield self._named[first] / rest
+        yield from (folder / text for folder in self._named.values())
+
+    def _inside(self, path: Path) -> Place | None:
+        try:
+            real = Path(os.path.realpath(path))
+        except (OSError, ValueError):
+            return None
+        for name, folder in self._named.items():
+            if real != folder and real.is_relative_to(folder):
+                return Place(name, str(real.relative_to(folder)))
+        return None
+
+
+@contextmanager
+def _translated(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        problem = _problem(error, place)
+        if problem is None:
+            raise
+        raise problem from None
+
+
+def _problem(error: OSError, place: Place) -> Problem | None:
+    shown = _shown(place.path)
+    if error.errno == errno.ENOENT:
+        return FileMissing(f"{shown} does not exist any more.")
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return PathOutsideRoots(f"{shown} leads through a link or a file; no link is followed.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENXIO, errno.EROFS):
+        return FileUnreadable(f"{shown} cannot be opened: {error.strerror}.")
+    return None
+
+
+def _shown(text: str) -> str:
+    return repr(text[:200])

@@ -1,0 +1,181 @@
+"""The live side of an unfinished run: open files, ids of panels, units, leases, checks."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from numpy.typing import NDArray
+
+from goblin_labnode.arrays import ArrayRegistry
+from goblin_labnode.files import DataFile
+from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest, panel_key
+from goblin_labnode.matrices import Matrix
+from goblin_labnode.output import OutputFile
+from goblin_labnode.panels import PanelKey, PanelStore
+from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
+from goblin_labnode.roots import Roots
+from goblin_labnode.store.runs import RunRecord
+from goblin_labnode.store.units import LeaseRecord, UnitRecord
+from goblin_wire.problems import LeaseEnded
+from opgraph.partition.product import Panel, Tile
+from opgraph.verification.product import ColumnBlockCheck
+
+_MANIFESTS_KEPT = 64
+
+
+class Run:
+    """One attempt at a job, while it is not finished. `lock` guards what several threads change."""
+
+    def __init__(
+        self, record: RunRecord, units: list[UnitRecord], blob_key: bytes, panels: PanelStore
+    ) -> None:
+        self.record = record
+        self.run = record.run
+        self.plan = record.plan
+        self.lock = threading.RLock()
+        self.phase_lock = threading.RLock()
+        """Held while the run goes into another phase; may wait for the disk."""
+        self.units = units
+        self.numbers = {unit.unit: unit.number for unit in units}
+        self.leases: dict[str, LeaseRecord] = {}
+        self.blobs: dict[PanelKey, str] = {}
+        self.checks: dict[int, ColumnBlockCheck] = {}
+        self.generations: dict[int, tuple[int, int]] = {}
+        self.left: Matrix | None = None
+        self.right: Matrix | None = None
+        self.output: OutputFile | None = None
+        self.held: tuple[str, str] | None = None
+        """Code and reason while the site holds the job back."""
+        self._blob_key = blob_key
+        self._panels = panels
+        self._graphs: dict[tuple[int, int], GraphBlob] = {}
+        self._manifests: OrderedDict[int, UnitManifest] = OrderedDict()
+        self._needed: dict[PanelKey, int] = {}
+        self._count_needed()
+
+    # --- files ---------------------------------------------------------------------------------
+    def open(self, arrays: ArrayRegistry, roots: Roots) -> None:
+        """Open inputs and output. Raises `Problem` where one is gone or not what it was."""
+        request = self.record.request
+        left, right = arrays.get(request.left), arrays.get(request.right)
+        files = left.open(roots), right.open(roots)
+        for file in files:
+            file.check()
+        if self.left is None or self.right is None:
+            self.left = Matrix(files[0], left.layout, (request.m, request.k))
+            self.right = Matrix(files[1], right.layout, (request.k, request.n))
+        # Checks that are prepared read through these same matrices.
+        self.left.file, self.right.file = files
+        self.output = OutputFile(self.record.output, roots, (request.m, request.n))
+
+    def close(self) -> None:
+        """Let go of the output and of what is kept in memory."""
+        self.output = None
+        self._panels.forget(self.run)
+
+    def matrices(self) -> tuple[Matrix, Matrix]:
+        """The open inputs. Raises `LeaseEnded` where the job is not running."""
+        if self.left is None or self.right is None:
+            raise LeaseEnded("The job is not running.")
+        return self.left, self.right
+
+    def check_inputs(self) -> None:
+        """Raise `FileChanged`, `FileTruncated` or `FileMissing` if an input is not what it was."""
+        for file in self._files():
+            file.check()
+
+    def read_panel(self, panel: Panel) -> NDArray[Any]:
+        """The panel as it lies in the file now; raises if the file is not what it was."""
+        matrix = self.matrices()[0 if panel.operand == "a" else 1]
+        values = matrix.read(*panel.rows, *panel.columns)
+        matrix.file.check()
+        return values
+
+    def cached_panel(self, panel: Panel) -> NDArray[Any] | None:
+        return self._panels.get(panel_key(self.run, panel))
+
+    def load_panel(self, panel: Panel) -> NDArray[Any]:
+        """The panel from memory or from the file."""
+        key = panel_key(self.run, panel)
+        return self._panels.load(key, lambda: self.read_panel(panel))
+
+    # --- units ---------------------------------------------------------------------------------
+    @property
+    def active(self) -> bool:
+        return self.record.phase is Phase.ACTIVE
+
+    def tile(self, number: int) -> Tile:
+        return self.plan.tiles[number]
+
+    def graph(self, number: int) -> GraphBlob:
+        tile = self.tile(number)
+        with self.lock:
+            found = self._graphs.get(tile.shape)
+            if found is None:
+                found = GraphBlob.of(self.plan.graph(tile), self._blob_key)
+                self._graphs[tile.shape] = found
+            return found
+
+    def manifest(self, number: int) -> UnitManifest:
+        """Of a unit whose panels are hashed."""
+        with self.lock:
+            found = self._manifests.get(number)
+            if found is None:
+                found = make_manifest(
+                    self.units[number].unit, self.run, self.plan, self.tile(number),
+                    self.graph(number), self.blobs, self._blob_key,
+                )
+                self._manifests[number] = found
+                if len(self._manifests) > _MANIFESTS_KEPT:
+                    self._manifests.popitem(last=False)
+            return found
+
+    def count(self, *states: UnitPhase) -> int:
+        return sum(unit.state in states for unit in self.units)
+
+    @property
+    def verified(self) -> int:
+        return self.count(UnitPhase.VERIFIED)
+
+    def leases_on(self, unit: str) -> list[LeaseRecord]:
+        with self.lock:
+            return [lease for lease in self.leases.values() if lease.unit == unit]
+
+    def leased_units(self) -> set[str]:
+        """Units that somebody works on now."""
+        with self.lock:
+            return {lease.unit for lease in self.leases.values()
+                    if lease.state is LeasePhase.OPEN and not lease.expired
+                    and self._unverified(lease.unit)}
+
+    def received_units(self) -> set[str]:
+        """Units whose result is here and not judged yet."""
+        with self.lock:
+            return {lease.unit for lease in self.leases.values()
+                    if lease.state is LeasePhase.RECEIVED and self._unverified(lease.unit)}
+
+    def mark_verified(self, number: int) -> None:
+        """The tile is in the output: drop panels that no other tile needs."""
+        with self.lock:
+            self.units[number].state = UnitPhase.VERIFIED
+            for panel in self.plan.panels(self.tile(number)):
+                key = panel_key(self.run, panel)
+                self._needed[key] -= 1
+                if not self._needed[key]:
+                    self._panels.drop(key)
+
+    def _unverified(self, unit: str) -> bool:
+        number = self.numbers.get(unit)
+        return number is not None and self.units[number].state is not UnitPhase.VERIFIED
+
+    def _count_needed(self) -> None:
+        for unit in self.units:
+            if unit.state is not UnitPhase.VERIFIED:
+                for panel in self.plan.panels(self.tile(unit.number)):
+                    key = panel_key(self.run, panel)
+                    self._needed[key] = self._needed.get(key, 0) + 1
+
+    def _files(self) -> list[DataFile]:
+        return [matrix.file for matrix in (self.left, self.right) if matrix is not None]

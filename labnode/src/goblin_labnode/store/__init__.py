@@ -1,0 +1,1 @@
+"""What a lab node remembers: one SQLite file."""

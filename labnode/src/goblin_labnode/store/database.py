@@ -1,0 +1,95 @@
+"""One connection to the SQLite file, shared by the threads under a lock."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from goblin_labnode.store.schema import TABLES, VERSION
+from goblin_wire.problems import DiskFull, Problem, StorageFailed
+
+Row = sqlite3.Row
+
+
+class Database:
+    """WAL, and every commit is durable: what is told to the site is never forgotten here."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the file. Raises `StorageFailed` for one of another version."""
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._connection.row_factory = sqlite3.Row
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON",
+                       "busy_timeout=5000"):
+            self._connection.execute(f"PRAGMA {pragma}")
+        self._create()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, one at a time. Raises `DiskFull` or `StorageFailed`."""
+        with self._lock, _translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, *values: Any) -> list[Row]:
+        with self._lock, _translated():
+            return self._connection.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: Any) -> Row | None:
+        with self._lock, _translated():
+            found: Row | None = self._connection.execute(query, values).fetchone()
+            return found
+
+    def execute(self, query: str, *values: Any) -> None:
+        """One statement in a transaction of its own."""
+        with self.transaction() as connection:
+            connection.execute(query, values)
+
+    def recall(self, name: str, default: str = "") -> str:
+        row = self.row("SELECT value FROM memory WHERE name = ?", name)
+        return default if row is None else str(row["value"])
+
+    def _create(self) -> None:
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if version == VERSION:
+            return
+        if version != 0:
+            raise StorageFailed(f"The database has version {version}, this program needs {VERSION}")
+        self._connection.executescript(f"BEGIN;{TABLES}PRAGMA user_version={VERSION};COMMIT;")
+
+
+def remember(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Keep a value in the caller's transaction."""
+    connection.execute(
+        "INSERT INTO memory VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _problem(error) from error
+
+
+def _problem(error: sqlite3.Error) -> Problem:
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    if code & 0xFF == sqlite3.SQLITE_FULL:
+        return DiskFull("The disk of the lab node's own folder is full.", retry_after=5)
+    return StorageFailed(f"The lab node's database reported: {error}")
