@@ -11,6 +11,7 @@ import psycopg
 from apscheduler.schedulers.background import BackgroundScheduler
 from django.db import close_old_connections, connection
 
+from accounts import housekeeping
 from gpugoblin_site import logs
 from workunits import sweeps
 from workunits.database import run
@@ -38,6 +39,7 @@ JOBS: dict[str, tuple[Callable[[], int], float]] = {
     "probe_labs": (sweeps.probe_labs, 5),
     "lapse_reports": (sweeps.lapse_reports, 60),
     "clean_up": (sweeps.clean_up, 3600),
+    "clean_up_accounts": (housekeeping.purge, 3600),
 }
 """Name -> what is done, and every how many seconds. Each may be done twice without harm."""
 

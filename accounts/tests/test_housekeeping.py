@@ -1,0 +1,32 @@
+"""Nothing is kept longer than needed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+from goblin_wire.signin import SignInStart
+from goblin_wire.tokens import Scope
+
+from accounts import housekeeping, services, sign_in
+from accounts.models import Account, ApiToken, LoginLink, RateLimit, SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def test_purge(account: Account) -> None:
+    services.issue_token(account, Scope.VOLUNTEER)
+    services.new_login_link(account)
+    message = SignInStart(protocol=1, scope=Scope.VOLUNTEER, program="p")
+    sign_in.start(message, "192.0.2.1")
+    Client().force_login(account)
+    assert housekeeping.purge() == 0
+    with time_machine.travel(timezone.now() + timedelta(days=20), tick=False):
+        assert housekeeping.purge() == 4
+        assert housekeeping.purge() == 0
+    for model in (LoginLink, SignIn, RateLimit):
+        assert not model.objects.exists()
+    assert ApiToken.objects.exists()
