@@ -12,7 +12,12 @@ from tests.network.process import run_once
 from tests.network.settings import Places
 from tests.processes import wait_for
 
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); time.sleep(60)"
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('up')
+time.sleep(60)
+"""
 
 
 def process(tmp_path: Path, code: str, **options: object) -> Process:
