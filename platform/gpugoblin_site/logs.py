@@ -53,6 +53,8 @@ def configure(level: str = "INFO", stream: BinaryIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    # Refused requests have a line of their own already.
+    logging.getLogger("django.request").setLevel(logging.ERROR)
     for name in (
         "django.request",
         "django.security",

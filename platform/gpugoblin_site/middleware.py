@@ -35,6 +35,8 @@ class RequestMiddleware:
         request.META["GOBLIN_REQUEST_ID"] = request_id
         response = self._answer(request)
         response[REQUEST_ID_HEADER] = request_id
+        if isinstance(response, HttpResponse) and "Content-Length" not in response:
+            response["Content-Length"] = str(len(response.content))
         _record(request, response, request_id, time.perf_counter() - started)
         return response
 

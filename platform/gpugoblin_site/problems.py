@@ -119,15 +119,15 @@ def error_page(request: HttpRequest, status: int) -> HttpResponse:
     return render(request, "error.html", {"text": _PAGE_TEXTS[status]}, status=status)
 
 
-def bad_request(request: HttpRequest, **_facts: Any) -> HttpResponse:
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     return error_page(request, 400)
 
 
-def permission_denied(request: HttpRequest, **_facts: Any) -> HttpResponse:
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     return error_page(request, 403)
 
 
-def page_not_found(request: HttpRequest, **_facts: Any) -> HttpResponse:
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     return error_page(request, 404)
 
 

@@ -51,6 +51,7 @@ def test_success_is_not_touched(client: Client) -> None:
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
     assert len(response.headers["X-Request-ID"]) == 32
+    assert int(response.headers["Content-Length"]) == len(response.content)
     assert response.headers["Cache-Control"] == "no-store"
 
 
@@ -109,15 +110,8 @@ def test_too_large_is_refused_before_reading(client: Client) -> None:
 
         readline = read
 
-    response = client.generic(
-        "POST",
-        START,
-        b"",
-        **{
-            "CONTENT_LENGTH": str(MAX_JSON_BYTES + 1),
-            "wsgi.input": Unread(),
-        },
-    )
+    sent: dict[str, Any] = {"CONTENT_LENGTH": str(MAX_JSON_BYTES + 1), "wsgi.input": Unread()}
+    response = client.generic("POST", START, b"", **sent)
     assert problem(response)["code"] == "too_large"
 
 
