@@ -99,7 +99,10 @@ class Standing:
 
     @property
     def told(self) -> list[UUID]:
-        return [UUID(hex=each.lease) for each in (*self.settled, *self.ended)]
+        return [
+            *(UUID(hex=each.lease) for each in self.settled),
+            *(UUID(hex=each.lease) for each in self.ended),
+        ]
 
 
 def standing(
@@ -144,7 +147,9 @@ def _note_others(
     found: Standing, principal: Principal, message: ExchangeRequest, seen: set[UUID]
 ) -> None:
     """Leases that the client speaks of and that are over since long, or under another host."""
-    named = {UUID(hex=each.lease) for each in (*message.holding, *message.done)} - seen
+    named = {UUID(hex=each.lease) for each in message.holding}
+    named |= {UUID(hex=each.lease) for each in message.done}
+    named -= seen
     if not named:
         return
     for each in rows(_LEASES, {"leases": list(named), "account": principal.account_id}):

@@ -15,7 +15,7 @@ else:
 class Xid8Field(TextField):
     """A 64-bit transaction id; the database fills it with the writing transaction's."""
 
-    def db_type(self, connection: Any) -> str:
+    def db_type(self, connection: Any) -> str:  # noqa: ARG002 - Django names it
         return "xid8"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# --- units: more than this and a unit is put aside for a person to look at ------------------------
+# --- units: more than this and a unit is put aside for a person to look at ----------------------
 MAX_ERRORS = 4
 """Rejected results of one unit."""
 MAX_TOTAL = 12
@@ -15,7 +15,7 @@ MAX_COST_MISMATCHES = 2
 """Different accounts that found other costs than declared; then the job is paused."""
 MAX_LEASES_PER_ACCOUNT_AND_UNIT = 3
 
-# --- accounts and hosts ---------------------------------------------------------------------------
+# --- accounts and hosts -------------------------------------------------------------------------
 NEW_ACCOUNT_UNITS = 20
 """Until so many units were accepted an account is new."""
 NEW_ACCOUNT_OPEN_LEASES = 4
@@ -25,7 +25,7 @@ PATIENCE = 8
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 86_400.0
 
-# --- lease times ----------------------------------------------------------------------------------
+# --- lease times --------------------------------------------------------------------------------
 LEAST_LEASE_S = 60.0
 LONGEST_LEASE_S = 7 * 86_400.0
 LEASE_MARGIN_S = 45.0
@@ -39,12 +39,12 @@ UNMEASURED_DEVICE = 1e9
 REPORT_LIFETIME_S = 7 * 86_400.0
 """A report without a verdict lapses after this."""
 
-# --- claims ----------------------------------------------------------------------------------------
+# --- claims -------------------------------------------------------------------------------------
 CANDIDATE_JOBS = 16
 CALM_WINDOW = 64
 """With room for so many batches in a lab's window, claims need not take turns."""
 
-# --- keeping ---------------------------------------------------------------------------------------
+# --- keeping ------------------------------------------------------------------------------------
 EVENTS_KEPT_DAYS = 30
 PROBE_AGAIN_S = 86_400.0
 PROBE_RETRY_S = 15.0

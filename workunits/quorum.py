@@ -44,7 +44,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`wanted`: leases that may be given out now; `spared`: copies below this index are forgiven."""
+    """`wanted`: leases that may be given out now; `spared`: copies below it are forgiven."""
 
     state: UnitState
     policy: Policy
@@ -56,7 +56,7 @@ class Unit:
     chosen: UUID | None = None
 
 
-# --- what may happen --------------------------------------------------------------------------------
+# --- what may happen ----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Reported:
     """The client says that it uploaded outputs with these digests."""
@@ -138,7 +138,7 @@ class Outcome:
     actions: tuple[Action, ...] = ()
 
 
-# --- the table ----------------------------------------------------------------------------------------
+# --- the table ----------------------------------------------------------------------------------
 WAITING = frozenset({LeaseState.OPEN, LeaseState.EXPIRED, LeaseState.REPORTED})
 """Leases that may still become something."""
 LIVE = frozenset({LeaseState.OPEN, LeaseState.REPORTED})
@@ -219,7 +219,7 @@ def rank(copies: Iterable[Copy]) -> int:
     return 0 if any(copy.state in COUNTED for copy in copies) else 1
 
 
-# --- leases ---------------------------------------------------------------------------------------------
+# --- leases -------------------------------------------------------------------------------------
 def _move(copies: dict[UUID, Copy], happening: Reported | Expired | Returned | Lapsed) -> None:
     copy = copies.get(happening.lease)
     meaningful, target = TABLE[type(happening)]
@@ -254,7 +254,8 @@ def _judge(copies: dict[UUID, Copy], lease: UUID, judgement: Judgement) -> None:
     if copy is None or copy.judgement is not None:
         return
     judged = replace(copy, judgement=judgement)
-    if copy.state not in WAITING or (judgement.kind is VerdictKind.ACCEPTED and copy.state is not LeaseState.REPORTED):
+    accepts = judgement.kind is VerdictKind.ACCEPTED
+    if copy.state not in WAITING or (accepts and copy.state is not LeaseState.REPORTED):
         copies[lease] = judged
     else:
         copies[lease] = _agreed(judged)
@@ -294,7 +295,7 @@ def _ended(copy: Copy) -> Copy:
     )
 
 
-# --- the unit -------------------------------------------------------------------------------------------
+# --- the unit -----------------------------------------------------------------------------------
 def _settled(unit: Unit, copies: dict[UUID, Copy]) -> Unit:
     """The unit's state, as it follows from its leases. May supersede leases no longer needed."""
     if unit.state in DECIDED:
@@ -392,7 +393,7 @@ def _release(unit: Unit, before: dict[UUID, Copy]) -> Outcome:
     return Outcome(released, actions=(Action(Deed.RELEASED),))
 
 
-# --- what follows ---------------------------------------------------------------------------------------
+# --- what follows -------------------------------------------------------------------------------
 def _outcome(
     unit: Unit, before: dict[UUID, Copy], after: dict[UUID, Copy], *, was: Unit
 ) -> Outcome:

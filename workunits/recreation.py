@@ -18,7 +18,8 @@ SELECT u.id, l.key AS lab_key FROM workunits_unit u JOIN research_access_lab l O
 WHERE l.key = %(lab)s AND u.uid = %(unit)s AND u.manifest = %(manifest)s"""
 
 _HOSTS = """
-SELECT h.id, h.account_id, a.key FROM workunits_host h JOIN accounts_account a ON a.id = h.account_id
+SELECT h.id, h.account_id, a.key
+FROM workunits_host h JOIN accounts_account a ON a.id = h.account_id
 WHERE h.uid = %(uid)s"""
 
 # It comes back as expired: the unit may have gone out again meanwhile, and a late report has its

@@ -58,15 +58,16 @@ WHERE (u.job_id, u.position, u.manifest, u.flops, u.memory, u.input_bytes, u.out
 
 def register_job(lab: int, message: JobRegistration) -> JobStatus:
     """Make the job, or find it. Raises `Conflict` if it was registered with other content."""
+    job = UUID(hex=message.job)
     parameters = {
-        "lab": lab, "uid": UUID(hex=message.job), "kind": message.kind, "units": message.units,
+        "lab": lab, "uid": job, "kind": message.kind, "units": message.units,
         "flops": message.flops, "grade": message.grade.value,
     }
     run(_JOB, parameters)
     same = row(_SAME_JOB, parameters)
     if same is None or not same.same:
         raise Conflict("This job was registered before with other figures.")
-    return jobs.status(lab, parameters["uid"])
+    return jobs.status(lab, job)
 
 
 def register_units(lab: int, job: UUID, batch: UnitBatch) -> JobStatus:

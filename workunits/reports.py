@@ -39,7 +39,7 @@ def take(
     """
     if not done and not returned:
         return {}, []
-    ids = [UUID(hex=each.lease) for each in (*done, *returned)]
+    ids = [*(UUID(hex=d.lease) for d in done), *(UUID(hex=r.lease) for r in returned)]
     with durable():
         _recreate(principal, done)
         held = lock_units_of_leases(ids, account=principal.account_id)

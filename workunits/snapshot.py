@@ -17,7 +17,7 @@ _COLUMNS = """
 
 _LOCK = f"""
 SELECT {_COLUMNS} FROM workunits_unit u JOIN workunits_job j ON j.id = u.job_id
-WHERE u.id = ANY(%(units)s) ORDER BY u.id FOR UPDATE OF u"""
+WHERE u.id = ANY(%(units)s) ORDER BY u.id FOR UPDATE OF u"""  # noqa: S608
 
 _LOCK_OF_LEASES = f"""
 SELECT {_COLUMNS} FROM workunits_unit u JOIN workunits_job j ON j.id = u.job_id

@@ -13,6 +13,7 @@ from workunits.tickets import ClientTicket, LabTicket, Ticket
 
 LOOK_AHEAD = 64
 """Openings of a job that are looked at for one client."""
+_MOST = limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT
 CROWD = 4
 """Clients woken per opening: some of them will be too late, all of them would be a stampede."""
 
@@ -55,10 +56,10 @@ WHERE EXISTS (
     SELECT o.unit_id FROM workunits_opening o
     WHERE o.job_id = ready.id AND o.memory <= v.memory AND o.catalogue <= v.catalogue
     ORDER BY o.rank, o.position LIMIT {LOOK_AHEAD}) o
-  WHERE (SELECT count(*) + {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT} * count(*) FILTER (WHERE t.counts)
+  WHERE (SELECT count(*) + {_MOST} * count(*) FILTER (WHERE t.counts)
          FROM (SELECT x.counts FROM workunits_lease x
                WHERE x.unit_id = o.unit_id AND x.account_id = v.account OFFSET 0) t
-        ) < {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT})"""  # noqa: S608
+        ) < {_MOST})"""  # noqa: S608
 
 
 @dataclass(eq=False, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 from django.db.models.functions import Now
@@ -30,7 +31,7 @@ class Event(models.Model):
     created = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["lab", "xid", "id"], name="event_lab_order")]
+        indexes: ClassVar = [models.Index(fields=["lab", "xid", "id"], name="event_lab_order")]
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.id})"
@@ -44,7 +45,9 @@ class SiteEpoch(models.Model):
     since = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="epoch_single_row")]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="epoch_single_row")
+        ]
 
     def __str__(self) -> str:
         return self.epoch.hex

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -29,8 +31,10 @@ class Host(models.Model):
     accepted = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "uid"], name="host_account_uid")]
-        indexes = [
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["account", "uid"], name="host_account_uid")
+        ]
+        indexes: ClassVar = [
             models.Index(fields=["uid"], name="host_uid"),
             models.Index(fields=["last_seen"], name="host_last_seen"),
         ]
@@ -52,8 +56,10 @@ class Device(models.Model):
     last_seen = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["host", "name"], name="device_host_name")]
-        indexes = [models.Index(fields=["last_seen"], name="device_last_seen")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["host", "name"], name="device_host_name")
+        ]
+        indexes: ClassVar = [models.Index(fields=["last_seen"], name="device_last_seen")]
 
     def __str__(self) -> str:
         return f"{self.name} of host {self.host_id}"

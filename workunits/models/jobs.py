@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import ClassVar
 
 from django.db import models
 
@@ -41,12 +42,12 @@ class Job(models.Model):
     closed = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["lab", "uid"], name="job_lab_uid"),
             one_of("state", JobState, table="job"),
             one_of("grade", Grade, table="job"),
         ]
-        indexes = [
+        indexes: ClassVar = [
             models.Index(fields=["id"], condition=models.Q(swept=False), name="job_unswept"),
             models.Index(fields=["lab"], condition=models.Q(state=JobState.OPEN), name="job_open"),
         ]
@@ -84,7 +85,7 @@ class Unit(models.Model):
     """The lease whose outputs are used."""
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["lab", "uid"], name="unit_lab_uid"),
             one_of("state", UnitState, table="unit"),
             one_of("policy", Policy, table="unit"),
@@ -93,7 +94,7 @@ class Unit(models.Model):
                 name="unit_counts_sane",
             ),
         ]
-        indexes = [models.Index(fields=["job", "position"], name="unit_job_position")]
+        indexes: ClassVar = [models.Index(fields=["job", "position"], name="unit_job_position")]
 
     def __str__(self) -> str:
         return f"unit {self.uid.hex}"
@@ -112,7 +113,7 @@ class Opening(models.Model):
     catalogue = models.BigIntegerField()
 
     class Meta:
-        indexes = [
+        indexes: ClassVar = [
             models.Index(fields=["job", "rank", "position"], name="opening_order"),
             models.Index(fields=["job", "memory"], name="opening_memory"),
         ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 
@@ -38,7 +40,9 @@ class LabDay(models.Model):
     units = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["lab", "day"], name="labday_lab_day")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["lab", "day"], name="labday_lab_day")
+        ]
 
     def __str__(self) -> str:
         return f"lab {self.lab_id} on {self.day}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -34,14 +36,14 @@ class Lease(models.Model):
     created = models.DateTimeField()
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["unit", "account"], condition=Q(counts=True), name="lease_unit_account_once"
             ),
             one_of("state", LeaseState, table="lease"),
             one_of("role", LeaseRole, table="lease"),
         ]
-        indexes = [
+        indexes: ClassVar = [
             models.Index(fields=["unit", "account"], name="lease_unit_account"),
             models.Index(
                 fields=["unit"], condition=Q(code="cost_mismatch"), name="lease_cost_mismatch"
@@ -79,7 +81,7 @@ class PendingLease(models.Model):
     bytes_done = models.BigIntegerField(default=0)
 
     class Meta:
-        indexes = [
+        indexes: ClassVar = [
             models.Index(fields=["account", "host"], name="pending_account_host"),
             models.Index(fields=["lab"], name="pending_lab"),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -43,7 +44,7 @@ class Verdict(models.Model):
     repaired_rows = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             one_of("kind", VerdictKind, table="verdict"),
             one_of("policy", Policy, table="verdict"),
         ]
@@ -70,7 +71,7 @@ class CreditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "credit entries"
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["lease_id", "kind"], name="credit_once"),
             one_of("kind", CreditKind, table="credit"),
         ]

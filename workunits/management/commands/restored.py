@@ -15,5 +15,5 @@ class Command(BaseCommand):
         " units and verdicts again."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *_args: Any, **_options: Any) -> None:
         self.stdout.write(f"The epoch is now {new_epoch()}; labs repeat themselves.")

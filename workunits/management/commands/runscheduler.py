@@ -15,7 +15,7 @@ from workunits.scheduler import Scheduler
 class Command(BaseCommand):
     help = "Run the scheduler: lease expiry, sweeps, probes and clean-up."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *_args: Any, **_options: Any) -> None:
         scheduler = Scheduler()
 
         def stop(_number: int, _frame: FrameType | None) -> None:
