@@ -13,6 +13,8 @@ def main() -> None:
     """Write each description whose content has changed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     _write("site.yaml", _site())
+    for name, content in _lab_node().items():
+        _write(name, content)
 
 
 def _site() -> bytes:
@@ -29,6 +31,12 @@ def _site() -> bytes:
         from gpugoblin_site import openapi
 
         return openapi.document()
+
+
+def _lab_node() -> dict[str, bytes]:
+    from goblin_labnode import openapi
+
+    return openapi.documents()
 
 
 def _write(name: str, content: bytes) -> None:

@@ -34,7 +34,9 @@ KIND = "product"
 class Jobs:
     """Each method leaves memory, database and outbox in agreement."""
 
-    def __init__(self, node: Node, started: Callable[[Run], None], told: Callable[[], None]) -> None:
+    def __init__(
+        self, node: Node, started: Callable[[Run], None], told: Callable[[], None]
+    ) -> None:
         """`started` begins work on an active run; `told`: something is in the outbox."""
         self._node = node
         self._started = started

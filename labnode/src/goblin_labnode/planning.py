@@ -113,7 +113,7 @@ def verification_sentence(plan: ProductPlan) -> str:
     if not plan.tiles:
         return "Nothing is computed by others: the lab node writes the result itself."
     columns = max(tile.shape[1] for tile in plan.tiles)
-    blind = planned_blind_spot(plan.k, columns, plan.dtype)
+    blind = planned_blind_spot(plan.slice_cuts, columns, plan.dtype)
     return (
         "Every tile is checked by the lab node before it is used, against secret random vectors"
         " that are drawn before any result is looked at; rows that differ are computed again in"

@@ -15,6 +15,7 @@ from goblin_labnode.store.units import UnitRecord, store_prepared
 from goblin_wire.blobs import blob_id
 from goblin_wire.protocol import MIB
 from opgraph.errors import ExecutionCancelled
+from opgraph.verification.blind_spot import blind_spot
 from opgraph.verification.product import VECTORS, ColumnBlockCheck
 
 _BATCH_S = 0.1
@@ -72,6 +73,9 @@ class Preparer:
             if block not in run.checks:
                 self._prepare(run, [block])
                 yield
+        run.record.blind_spot = max(
+            map(blind_spot, run.checks.values()), key=lambda each: each.relative
+        ).sentence
         self._checkable(run)
 
     def _prepare(self, run: Run, blocks: Sequence[int]) -> None:

@@ -66,7 +66,7 @@ def report(node: Node, record: RunRecord) -> Report:
         reissued=sum(row["state"] == LeasePhase.REISSUED for row in leases),
         refusals=_refusals(leases), volunteers=shares,
         max_residual=_residual(record, leases),
-        blind_spot=verification_sentence(plan)[:1000], exposure=_exposure(record, shares),
+        blind_spot=(record.blind_spot or verification_sentence(plan))[:1000], exposure=_exposure(record, shares),
         seconds=seconds, check_seconds=record.check_seconds, bytes_down=record.bytes_down,
         bytes_up=record.bytes_up,
         bytes_planned=plan.down_bytes(max(1, len(shares))) + plan.up_bytes,

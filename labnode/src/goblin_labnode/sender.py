@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from sqlite3 import Connection
 
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 
 VERDICTS_AT_ONCE = 64
 CANCEL_POLL_S = 1.0
+FINISH_POLL_S = 0.5
 IDLE_S = 60.0
 HELD_S = 30.0
 """A run whose message was put off, for its quota, is tried again after this."""
@@ -39,6 +41,7 @@ class Sender:
         self._client = client
         self._backoff = Backoff(first=0.5, longest=30.0)
         self._held: dict[str, float] = {}
+        self._patience: dict[str, float] = {}
         self._polled = 0.0
 
     def turn(self) -> float:
@@ -53,7 +56,11 @@ class Sender:
             return 0.0
         if cancelling:
             return CANCEL_POLL_S
-        return 5.0 if self._held else IDLE_S
+        return self._until_held(IDLE_S)
+
+    def _until_held(self, longest: float) -> float:
+        due = min(self._held.values(), default=math.inf) - time.monotonic()
+        return min(longest, max(0.05, due))
 
     def _failed(self, problem: Problem) -> float:
         if self._node.site.failed(problem.code, problem.detail):
@@ -89,7 +96,23 @@ class Sender:
             self._send_verdicts(letters[:VERDICTS_AT_ONCE])
         else:
             action = msgspec.json.decode(letters[0].body, type=JobAction)
-            self._answered(letters, self._client.act(run, action))
+            if action.action != "finish" or self._may_finish(run):
+                self._answered(letters, self._client.act(run, action))
+
+    def _may_finish(self, run: str) -> bool:
+        """Whether nobody who works on the run still has to report; else it is held a while.
+
+        Finishing ends all leases, and a result that was verified here earns its credit only with
+        its report.
+        """
+        status = self._client.job(run)
+        if not status.leased and not status.reported and not status.open_leases:
+            self._patience.pop(run, None)
+            return True
+        pause = min(2 * self._patience.get(run, FINISH_POLL_S / 2), HELD_S)
+        self._patience[run] = pause
+        self._held[run] = time.monotonic() + pause
+        return False
 
     def _answered(self, letters: list[Letter], status: JobStatus) -> None:
         with self._node.database.transaction() as connection:

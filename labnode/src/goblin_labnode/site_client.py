@@ -24,7 +24,7 @@ from goblin_wire.lab import (
     VerdictReply,
     Window,
 )
-from goblin_wire.problems import Problem
+from goblin_wire.problems import Problem, QuotaExceeded
 from goblin_wire.protocol import PROTOCOL, SIGNATURE_HEADER, WAIT_S
 
 USER_AGENT = f"goblin-lab/{__version__}"
@@ -101,5 +101,7 @@ class WaitClient:
 
 
 def is_temporary(problem: Problem) -> bool:
-    """Whether the same message may be answered otherwise later."""
-    return problem.status >= 500 or problem.status in (401, 408, 425, 429)
+    """Whether the trouble is with the site or with this lab as a whole, not with one message."""
+    if isinstance(problem, QuotaExceeded):
+        return False
+    return problem.status >= 500 or problem.status in (401, 403, 408, 425, 426, 429)

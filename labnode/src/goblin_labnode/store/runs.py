@@ -39,6 +39,8 @@ class RunRecord:
     bytes_down: int = 0
     bytes_up: int = 0
     check_seconds: float = 0.0
+    blind_spot: str = ""
+    """What the checks cannot see, once they are prepared."""
 
     @property
     def finished(self) -> bool:
@@ -82,8 +84,10 @@ def take_phase(
 
 def store_counters(connection: sqlite3.Connection, record: RunRecord) -> None:
     connection.execute(
-        "UPDATE runs SET bytes_down = ?, bytes_up = ?, check_seconds = ? WHERE run = ?",
-        (record.bytes_down, record.bytes_up, record.check_seconds, record.run),
+        "UPDATE runs SET bytes_down = ?, bytes_up = ?, check_seconds = ?, blind_spot = ?"
+        " WHERE run = ?",
+        (record.bytes_down, record.bytes_up, record.check_seconds, record.blind_spot,
+         record.run),
     )
 
 
@@ -144,5 +148,5 @@ def _record(row: Row) -> RunRecord:
         submitted_at=row["submitted_at"], phase=Phase(row["phase"]), code=row["code"],
         reason=row["reason"], cause=row["cause"], phase_at=row["phase_at"],
         finished_at=row["finished_at"], bytes_down=row["bytes_down"], bytes_up=row["bytes_up"],
-        check_seconds=row["check_seconds"],
+        check_seconds=row["check_seconds"], blind_spot=row["blind_spot"],
     )

@@ -35,6 +35,7 @@ CREATE TABLE runs (
     bytes_down INTEGER NOT NULL DEFAULT 0,
     bytes_up INTEGER NOT NULL DEFAULT 0,
     check_seconds REAL NOT NULL DEFAULT 0,
+    blind_spot TEXT NOT NULL DEFAULT '',
     UNIQUE (job, attempt)
 ) STRICT;
 CREATE INDEX runs_by_name ON runs (name, submitted_at);
