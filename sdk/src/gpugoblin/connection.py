@@ -18,6 +18,7 @@ from gpugoblin.errors import (
     Problem,
     TokenInvalid,
     Unavailable,
+    UnknownLab,
     Unreachable,
     UnsupportedProtocol,
     typed,
@@ -36,6 +37,7 @@ class Connection:
         self.place = place
         self._key = key
         self._local = threading.local()
+        self._met = False
 
     def call(
         self,
@@ -90,7 +92,7 @@ class Connection:
     def _client(self) -> HttpClient:
         client: HttpClient | None = getattr(self._local, "client", None)
         if client is None:
-            found = places.address(self.place, self._key)
+            found = self._address()
             client = self._local.client = HttpClient(
                 found.url,
                 authorization=f"Bearer {found.key}",
@@ -98,6 +100,16 @@ class Connection:
                 trust_environment=not found.url.startswith("http://"),
             )
         return client
+
+    def _address(self) -> places.Address:
+        try:
+            found = places.address(self.place, self._key)
+        except UnknownLab as problem:
+            if self._met:  # it was there before, so it is being started anew
+                raise Unreachable(problem.detail) from None
+            raise
+        self._met = True
+        return found
 
     def _absent(self, problem: Problem) -> Problem:
         start = (

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 GLANCE_S = 2.0
 """How long printing a job waits for a lab node that is away."""
-FRESH_S = 0.2
-"""Facts this old are not asked for again."""
 
 
 class Job:
@@ -48,7 +46,6 @@ class Job:
     def __init__(self, connection: Connection, info: control.JobInfo | str) -> None:
         self._connection = connection
         self._info = info if isinstance(info, control.JobInfo) else None
-        self._seen = time.monotonic() if self._info is not None else -1e9
         self.id = info.job if isinstance(info, control.JobInfo) else info
         self._future: JobFuture | None = None
 
@@ -82,7 +79,7 @@ class Job:
     def watch(self) -> Iterator[Progress]:
         """Each change of the progress as it happens, until the job is finished."""
         for info in changes(self._connection, self.id):
-            self._keep(info)
+            self._info = info
             yield Progress(info)
 
     def parts(self) -> Iterator[Part]:
@@ -145,7 +142,6 @@ class Job:
     def cancel(self) -> bool:
         """Stop it. False where it had ended before; it is `cancelled` once all leases are gone."""
         reply = self._connection.call("POST", f"{self._path}/cancel", None, control.CancelReply)
-        self._seen = -1e9
         return reply.cancelled
 
     def future(self) -> Future[NDArray[Any]]:
@@ -179,7 +175,7 @@ class Job:
         info = self._info
         following = changes(self._connection, self.id, deadline=deadline, note=view.note)
         for info in following:
-            self._keep(info)
+            self._info = info
             view.show(info)
         if info is None or info.state not in FINISHED_JOBS:
             raise NotReady(f"The job is not done after {timeout:g} s. {self.why()}")
@@ -198,20 +194,13 @@ class Job:
             )
 
     def _now(self) -> control.JobInfo:
-        if self._info is None or time.monotonic() - self._seen > FRESH_S:
-            self._keep(job_info(self._connection, self.id))
-        assert self._info is not None  # noqa: S101
+        self._info = job_info(self._connection, self.id)
         return self._info
-
-    def _keep(self, info: control.JobInfo) -> None:
-        self._info, self._seen = info, time.monotonic()
 
     def _glance(self) -> tuple[control.JobInfo | None, str]:
         """The facts for printing: now, or the last known and why there are no newer ones."""
-        if time.monotonic() - self._seen <= FRESH_S:
-            return self._info, ""
         try:
-            self._keep(job_info(self._connection, self.id, patience=0.0))
+            self._info = job_info(self._connection, self.id, patience=0.0, read_timeout=GLANCE_S)
         except Problem as problem:
             return self._info, problem.detail
         return self._info, ""

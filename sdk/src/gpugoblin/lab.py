@@ -18,7 +18,7 @@ from goblin_wire.states import Grade
 from gpugoblin import assumed, places, words
 from gpugoblin.array import Array, Leaf, Product
 from gpugoblin.connection import PATIENCE_S, Connection
-from gpugoblin.errors import NotComputed, UnknownJob, UnsupportedComputation
+from gpugoblin.errors import NotComputed, Problem, UnknownJob, UnsupportedComputation
 from gpugoblin.explanation import Explanation, impossible
 from gpugoblin.graphs import computation
 from gpugoblin.intake import as_numpy
@@ -146,7 +146,12 @@ class Lab:
         return f"at {self.connection.place}"
 
     def __repr__(self) -> str:
-        info = self.connection.info(patience=0.0)
+        try:
+            return self._line(self.connection.info(patience=0.0))
+        except Problem as problem:
+            return f"<gpugoblin.Lab at {self.connection.place}: {problem.detail}>"
+
+    def _line(self, info: control.LabInfo) -> str:
         online = "online" if info.online else f"site not reached: {info.reason}"
         machines = words.count(info.network.devices, "machine")
         return (

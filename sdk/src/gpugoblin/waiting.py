@@ -9,7 +9,7 @@ from goblin_wire.backoff import Backoff
 from goblin_wire.control import JobInfo
 from goblin_wire.protocol import WAIT_S
 from goblin_wire.states import FINISHED_JOBS
-from gpugoblin.connection import Connection, segment
+from gpugoblin.connection import PATIENCE_S, READ_TIMEOUT_S, Connection, segment
 from gpugoblin.errors import Unavailable, Unreachable
 
 REPLY_S = 10.0
@@ -17,9 +17,16 @@ REPLY_S = 10.0
 Note = Callable[[str], None]
 
 
-def job_info(connection: Connection, job: str, *, patience: float = 15.0) -> JobInfo:
+def job_info(
+    connection: Connection,
+    job: str,
+    *,
+    patience: float = PATIENCE_S,
+    read_timeout: float = READ_TIMEOUT_S,
+) -> JobInfo:
     """The job as it is now. `job`: id or name."""
-    return connection.call("GET", f"/v1/jobs/{segment(job)}", None, JobInfo, patience=patience)
+    path = f"/v1/jobs/{segment(job)}"
+    return connection.call("GET", path, None, JobInfo, patience=patience, read_timeout=read_timeout)
 
 
 def changes(

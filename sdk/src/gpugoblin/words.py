@@ -50,7 +50,7 @@ def _scaled(number: float, step: int, units: tuple[str, ...] | list[str]) -> str
     while abs(number) >= step and power < len(units) - 1:
         number /= step
         power += 1
-    digits = 0 if number == int(number) and number < step else 2 if number < 10 else 1
+    digits = 0 if number == int(number) else 2 if number < 10 else 1
     return f"{number:.{digits}f} {units[power]}"
 
 
