@@ -8,17 +8,26 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from csp.middleware import CSPMiddleware
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from structlog.contextvars import bound_contextvars
 
 import goblin_wire.problems as wire
 from goblin_wire.problems import PROBLEM_JSON, Internal, Problem
 from goblin_wire.protocol import MAX_JSON_BYTES
 from gpugoblin_site import logs, metrics
-from gpugoblin_site.problems import as_problem, is_api, problem_of, problem_response
+from gpugoblin_site.problems import (
+    as_problem,
+    error_page,
+    is_api,
+    problem_of,
+    problem_response,
+)
 
 REQUEST_ID_HEADER = "X-Request-ID"
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_LONGEST_NUMBER = 20
 _NO_CONTENT = "default-src 'none'; frame-ancestors 'none'"
 _log = logs.logger("request")
 
@@ -32,15 +41,20 @@ class RequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         request_id = uuid.uuid4().hex
-        request.META["GOBLIN_REQUEST_ID"] = request_id
-        response = self._answer(request)
-        response[REQUEST_ID_HEADER] = request_id
-        if isinstance(response, HttpResponse) and "Content-Length" not in response:
-            response["Content-Length"] = str(len(response.content))
-        _record(request, response, request_id, time.perf_counter() - started)
+        # Every line that is logged on the way carries the id.
+        with bound_contextvars(request=request_id):
+            response = self._answer(request)
+            response[REQUEST_ID_HEADER] = request_id
+            if isinstance(response, HttpResponse) and "Content-Length" not in response:
+                response["Content-Length"] = str(len(response.content))
+            _record(request, response, time.perf_counter() - started)
         return response
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return error_page(request, HTTPStatus.BAD_REQUEST)
         if not is_api(request):
             return self._get_response(request)
         try:
@@ -58,12 +72,7 @@ class RequestMiddleware:
             return None
         problem = problem_of(error)
         if isinstance(problem, Internal) or not isinstance(error, Problem):
-            _log.error(
-                "failed",
-                route=route_of(request),
-                exc_info=error,
-                request=request.META.get("GOBLIN_REQUEST_ID"),
-            )
+            _log.error("failed", route=route_of(request), exc_info=error)
         return problem_response(problem)
 
 
@@ -91,8 +100,8 @@ def require_bounded_body(request: HttpRequest) -> None:
         return
     if not stated.isascii() or not stated.isdigit():
         raise wire.LengthRequired
-    if int(stated) > MAX_JSON_BYTES:
-        raise wire.TooLarge(f"The body has {stated} bytes, at most {MAX_JSON_BYTES} are accepted.")
+    if len(stated) > _LONGEST_NUMBER or int(stated) > MAX_JSON_BYTES:
+        raise wire.TooLarge(f"A body may have at most {MAX_JSON_BYTES} bytes.")
 
 
 def route_of(request: HttpRequest) -> str:
@@ -105,16 +114,13 @@ def _is_problem(response: HttpResponseBase) -> bool:
     return response.headers.get("Content-Type", "").startswith(PROBLEM_JSON)
 
 
-def _record(
-    request: HttpRequest, response: HttpResponseBase, request_id: str, seconds: float
-) -> None:
+def _record(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     route = route_of(request)
-    method = request.method or ""
+    method = request.method if request.method in metrics.METHODS else "other"
     metrics.observe_request(method, route, response.status_code, seconds)
     _log.info(
         "request",
-        request=request_id,
-        method=method if method.isalpha() else "",
+        method=method,
         route=route,
         status=response.status_code,
         ms=round(seconds * 1000, 2),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,4 +84,4 @@ def test_processes_that_start_together_agree(folder: Path) -> None:
     with multiprocessing.get_context("fork").Pool(4) as pool:
         found = pool.map(_read_all, [folder] * 8, chunksize=1)
     assert len(set(found)) == 1
-    assert os.listdir(folder / "site-keys") == [f"{0:020d}-first"]
+    assert [path.name for path in (folder / "site-keys").iterdir()] == [f"{0:020d}-first"]

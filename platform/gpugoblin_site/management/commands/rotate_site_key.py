@@ -14,4 +14,6 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> str:
         key = keys.rotate_site_key()
-        return f"The new key is {key.kid}. Restart the site's processes; labs learn it by themselves."
+        return (
+            f"The new key is {key.kid}. Restart the site's processes; labs learn it by themselves."
+        )
