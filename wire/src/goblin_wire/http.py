@@ -7,6 +7,7 @@ the caller's buffer, and every failure is a `Problem`.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import requests
@@ -166,6 +167,28 @@ class HttpClient:
         with self._send("GET", path, None, ranged, None) as response:
             _check_range(response, offset, wanted)
             return _fill(response, buffer)
+
+    def read_pieces(
+        self,
+        path: str,
+        length: int,
+        *,
+        offset: int = 0,
+        headers: dict[str, str] | None = None,
+    ) -> Iterator[bytes]:
+        """The blob's `length` bytes from `offset` on, piece by piece as they arrive.
+
+        Ends early where the connection breaks; a later call may go on from there.
+        """
+        if length == 0:
+            return
+        ranged = {**(headers or {}), "Range": f"bytes={offset}-{offset + length - 1}"}
+        with self._send("GET", path, None, ranged, None) as response:
+            _check_range(response, offset, length)
+            try:
+                yield from pieces(response)
+            except TRANSFER_ERRORS:
+                return
 
     def put(
         self, path: str, body: Any, reply: type[T], *, headers: dict[str, str] | None = None

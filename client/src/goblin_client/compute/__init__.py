@@ -1,0 +1,1 @@
+"""The computing process of one device, and its handle in the supervisor."""

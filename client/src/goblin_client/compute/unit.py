@@ -1,0 +1,130 @@
+"""Computing one unit: inputs are mapped as they arrive, outputs are written into their files."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+import weakref
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from goblin_client.compute.backends import Backend, Cpu
+from goblin_client.compute.messages import ArrayFile, Begin, Finished
+from goblin_client.files import reserve
+from goblin_wire.blobs import BlobHasher
+from opgraph.executor import execute
+from opgraph.graph import Graph
+from opgraph.tensors import TensorType, storage_dtype
+
+PROGRESS_S = 0.5
+
+
+@lru_cache(maxsize=8)
+def _read_graph(path: str) -> Graph:
+    return Graph.from_bytes(Path(path).read_bytes())
+
+
+class UnitRun:
+    """One unit on one device.
+
+    `wait_for(index)` returns when the input of that index is there (or raises), `cancelled()`
+    tells to stop, `progress(share)` and `released(index)` are told on the way.
+    """
+
+    def __init__(
+        self,
+        order: Begin,
+        backend: Backend,
+        threads: int,
+        *,
+        wait_for: Callable[[int], None],
+        cancelled: Callable[[], bool],
+        progress: Callable[[float], None],
+        released: Callable[[int], None],
+    ) -> None:
+        self._order = order
+        self._backend = backend
+        self._threads = threads
+        self._wait_for = wait_for
+        self._cancelled = cancelled
+        self._progress = progress
+        self._released = released
+        self._waited = 0.0
+        self._told = time.monotonic()
+
+    def run(self) -> Finished:
+        """Compute, write, digest. Raises what the executor raises."""
+        began = time.perf_counter()
+        graph = _read_graph(self._order.graph)
+        outputs = [_output(each) for each in self._order.outputs]
+        direct = isinstance(self._backend, Cpu)
+        made = execute(
+            graph,
+            {each.name: self._source(place) for place, each in enumerate(graph.placeholders)},
+            xp=self._backend.xp,
+            threads=self._threads,
+            cancelled=self._cancelled,
+            progress=self._tell,
+            out=dict(enumerate(outputs)) if direct else None,
+        )
+        for array, output in zip(made, outputs, strict=True):
+            self._backend.store(array, output)
+        key = bytes.fromhex(self._order.key)
+        return Finished(
+            lease=self._order.lease,
+            digests=[_digest(output, key) for output in outputs],
+            sizes=[output.nbytes for output in outputs],
+            seconds=max(0.0, time.perf_counter() - began - self._waited),
+        )
+
+    def _source(self, place: int) -> Callable[[], Any]:
+        def load() -> Any:
+            began = time.perf_counter()
+            self._wait_for(place)
+            self._waited += time.perf_counter() - began
+            array = _input(self._order.inputs[place])
+            weakref.finalize(array, self._released, place)
+            return self._backend.load(array)
+
+        return load
+
+    def _tell(self, done: int, known: int) -> None:
+        now = time.monotonic()
+        if now - self._told >= PROGRESS_S:
+            self._told = now
+            self._progress(done / known if known else 1.0)
+
+
+def _input(file: ArrayFile) -> NDArray[numpy.generic]:
+    dtype, shape = storage_dtype(file.dtype), tuple(file.shape)
+    size = TensorType(file.dtype, shape).nbytes
+    if size == 0:
+        return numpy.empty(shape, dtype=dtype)
+    with Path(file.path).open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ)
+    return numpy.frombuffer(mapped, dtype=dtype).reshape(shape)
+
+
+def _output(file: ArrayFile) -> NDArray[numpy.generic]:
+    dtype, shape = storage_dtype(file.dtype), tuple(file.shape)
+    size = TensorType(file.dtype, shape).nbytes
+    descriptor = os.open(file.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "r+b") as opened:
+        reserve(opened.fileno(), size)
+        if size == 0:
+            return numpy.empty(shape, dtype=dtype)
+        mapped = mmap.mmap(opened.fileno(), size)
+    return numpy.frombuffer(mapped, dtype=dtype).reshape(shape)
+
+
+def _digest(array: NDArray[numpy.generic], key: bytes) -> str:
+    hasher = BlobHasher(key)
+    if array.nbytes:
+        hasher.update(array.data.cast("B"))
+    return hasher.hexdigest()

@@ -1,0 +1,1 @@
+"""The client's scheduler: state + event -> state + actions, without clock, socket or disk."""

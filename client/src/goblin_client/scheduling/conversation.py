@@ -1,0 +1,137 @@
+"""Our side of the exchange: one message at a time, numbered, repeated until it is answered."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from goblin_client import __version__
+from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Holding, Returned, Want
+from goblin_wire.protocol import MAX_BATCH, PROTOCOL
+
+REFUSALS = frozenset(
+    {
+        "token_missing",
+        "token_invalid",
+        "token_expired",
+        "wrong_scope",
+        "account_suspended",
+        "unsupported_protocol",
+    }
+)
+"""Codes after which it is of no use to come back."""
+MESSAGE_FAULTS = frozenset(
+    {
+        "bad_message",
+        "not_json",
+        "too_large",
+        "conflict",
+        "wrong_length",
+        "length_required",
+        "unsupported_media",
+    }
+)
+"""Codes that blame the message: it is not repeated, another one is made."""
+QUICK_S = 0.5
+LONGEST_PAUSE_S = 30.0
+
+
+@dataclass
+class Conversation:
+    """Times are seconds of the scheduler's clock."""
+
+    host: str
+    seq: int
+    nonce: Callable[[], str] = field(default=lambda: secrets.token_hex(8))
+    pending: ExchangeRequest | None = None
+    """The message that has no answer yet."""
+    sent_at: float | None = None
+    """When `pending` left; none while it waits to be repeated."""
+    returned: list[Returned] = field(default_factory=list)
+    wait_url: str = ""
+    ticket: str = ""
+    waiting_since: float | None = None
+    wait_from: float = 0.0
+    next_poll: float = 0.0
+    poll_after: float = 1.0
+    woken: bool = False
+    dry: bool = False
+    """The site had less than was wanted."""
+    quick_waits: int = 0
+    round_trip: float = 0.05
+
+    def compose(
+        self, holding: list[Holding], done: list[Done], want: list[Want], now: float
+    ) -> ExchangeRequest:
+        """The next message, which is now pending."""
+        self.seq += 1
+        self.woken = False
+        self.pending = ExchangeRequest(
+            protocol=PROTOCOL,
+            host=self.host,
+            seq=self.seq,
+            nonce=self.nonce(),
+            version=__version__,
+            holding=holding[:MAX_BATCH],
+            returned=self.returned[:MAX_BATCH],
+            done=done[:MAX_BATCH],
+            want=want[:16],
+        )
+        self.sent_at = now
+        return self.pending
+
+    def repeat(self, now: float) -> ExchangeRequest:
+        assert self.pending is not None  # noqa: S101
+        self.sent_at = now
+        return self.pending
+
+    def answered(self, reply: ExchangeReply, now: float) -> ExchangeRequest | None:
+        """Take the answer; returns the message that it belongs to."""
+        request, self.pending = self.pending, None
+        if request is None:
+            return None
+        if self.sent_at is not None:
+            self.round_trip = 0.7 * self.round_trip + 0.3 * (now - self.sent_at)
+        self.sent_at = None
+        del self.returned[: len(request.returned)]
+        self.wait_url, self.ticket = reply.wait_url, reply.ticket
+        self.poll_after = max(0.05, reply.poll_after_ms / 1000)
+        self.next_poll = now + self.poll_after
+        wanted = sum(want.units for want in request.want)
+        self.dry = wanted > len(reply.leases) + len(reply.again)
+        return request
+
+    def unanswered(self) -> None:
+        self.sent_at = None
+
+    def drop(self) -> None:
+        """Give the message up; what it said will be said by the next one."""
+        self.pending = self.sent_at = None
+
+    def rename(self, host: str) -> None:
+        """Go on as another host."""
+        self.drop()
+        self.host, self.seq = host, 0
+        self.woken = True
+
+    def can_wait(self, now: float) -> bool:
+        idle = self.pending is None and self.waiting_since is None
+        return idle and bool(self.wait_url and self.ticket) and now >= self.wait_from
+
+    def begin_wait(self, now: float) -> tuple[str, str]:
+        self.waiting_since = now
+        ticket, self.ticket = self.ticket, ""
+        return self.wait_url, ticket
+
+    def waited(self, failed: bool, now: float) -> None:
+        """The wait is over. One that keeps ending at once is not repeated at once."""
+        quick = self.waiting_since is not None and now - self.waiting_since < QUICK_S
+        self.waiting_since = None
+        self.quick_waits = self.quick_waits + 1 if quick and self.dry else 0
+        if self.quick_waits > 2:
+            self.wait_from = now + min(LONGEST_PAUSE_S, 2.0 ** (self.quick_waits - 3))
+        if failed:
+            self.next_poll = max(self.next_poll, now + self.poll_after)
+        else:
+            self.woken = True

@@ -1,0 +1,1 @@
+"""Bytes between this machine and lab nodes."""

@@ -1,0 +1,163 @@
+"""Blobs on disk, per lab, by id: what was read longest ago goes first, what is in use never."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from goblin_client.files import private_folder, reserve
+from goblin_wire.blobs import BlobHasher
+from goblin_wire.problems import DigestMismatch
+
+PATIENCE_S = 5.0
+"""How long a download waits for room; then it goes over the cap, since others may wait for it."""
+PART = ".part"
+
+
+@dataclass(frozen=True)
+class BlobKey:
+    lab: str
+    blob: str
+
+
+class Draft:
+    """A blob that arrives: written and digested piece by piece."""
+
+    def __init__(self, descriptor: int, key: bytes) -> None:
+        self._descriptor = descriptor
+        self._hasher = BlobHasher(key)
+        self.received = 0
+
+    def write(self, piece: bytes) -> None:
+        """Take the next bytes. Digested while they are still in the processor's cache."""
+        self._hasher.update(piece)
+        view = memoryview(piece)
+        while view:
+            count = os.pwrite(self._descriptor, view, self.received)
+            self.received += count
+            view = view[count:]
+
+    def digest(self) -> str:
+        return self._hasher.hexdigest()
+
+
+class BlobCache:
+    """Shared by all threads. `cap`: bytes."""
+
+    def __init__(self, folder: Path, cap: int) -> None:
+        self._folder = folder
+        self._cap = cap
+        self._changed = threading.Condition()
+        self._sizes: OrderedDict[BlobKey, int] = OrderedDict()
+        self._pins: dict[BlobKey, set[tuple[str, int]]] = {}
+        self._arriving = 0
+        self._used = 0
+        self._scan()
+
+    def _scan(self) -> None:
+        found = []
+        for path in self._folder.glob("*/*"):
+            if path.suffix == PART:
+                path.unlink(missing_ok=True)
+            else:
+                status = path.stat()
+                found.append(
+                    (status.st_mtime_ns, BlobKey(path.parent.name, path.name), status.st_size)
+                )
+        for _, key, size in sorted(found, key=lambda each: each[0]):
+            self._sizes[key] = size
+            self._used += size
+        with self._changed:
+            self._evict(0)
+
+    @property
+    def used(self) -> int:
+        return self._used
+
+    def path(self, key: BlobKey) -> Path:
+        return self._folder / key.lab / key.blob
+
+    def pin(self, key: BlobKey, holder: tuple[str, int]) -> None:
+        """Keep the blob as long as the holder (lease, place) needs it."""
+        with self._changed:
+            self._pins.setdefault(key, set()).add(holder)
+
+    def release(self, lease: str, place: int | None = None) -> None:
+        """The lease needs the blob at `place`, or none at all, any more."""
+        with self._changed:
+            for key in list(self._pins):
+                left = {
+                    holder
+                    for holder in self._pins[key]
+                    if holder[0] != lease or place not in (None, holder[1])
+                }
+                if left:
+                    self._pins[key] = left
+                else:
+                    del self._pins[key]
+            self._changed.notify_all()
+
+    def has(self, key: BlobKey, size: int) -> bool:
+        """Whether the blob is here; that counts as a use."""
+        with self._changed:
+            if self._sizes.get(key) != size:
+                return False
+            self._sizes.move_to_end(key)
+        try:
+            os.utime(self.path(key))
+        except OSError:
+            self._lost(key)
+            return False
+        return True
+
+    def _lost(self, key: BlobKey) -> None:
+        with self._changed:
+            self._used -= self._sizes.pop(key, 0)
+
+    @contextmanager
+    def draft(self, key: BlobKey, size: int, secret: bytes) -> Iterator[Draft]:
+        """Room for a blob of `size` bytes; it is kept when the block ends and its digest under
+        the lab's key is its id. Raises `DigestMismatch`, or OSError when the disk is full."""
+        self._make_room(size)
+        part = self.path(key).with_suffix(PART)
+        try:
+            private_folder(part.parent)
+            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                reserve(descriptor, size)
+                draft = Draft(descriptor, secret)
+                yield draft
+            finally:
+                os.close(descriptor)
+            if draft.received != size or draft.digest() != key.blob:
+                raise DigestMismatch("A blob arrived damaged.")
+            part.replace(self.path(key))
+        except BaseException:
+            part.unlink(missing_ok=True)
+            with self._changed:
+                self._arriving -= size
+            raise
+        with self._changed:
+            self._arriving -= size
+            self._used += size - self._sizes.pop(key, 0)
+            self._sizes[key] = size
+
+    def _make_room(self, size: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._evict(size), PATIENCE_S)
+            self._arriving += size
+
+    def _evict(self, size: int) -> bool:
+        """Remove what is not in use until `size` more bytes fit; whether they do."""
+        for key in list(self._sizes):
+            if self._used + self._arriving + size <= self._cap:
+                break
+            if key not in self._pins:
+                self.path(key).unlink(missing_ok=True)
+                self._used -= self._sizes.pop(key)
+        return self._used + self._arriving + size <= self._cap

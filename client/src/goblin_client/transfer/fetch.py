@@ -1,0 +1,133 @@
+"""Getting what a unit reads: manifest, graph, then its inputs in the order of their use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from goblin_client.errors import HandBack
+from goblin_client.scheduling.events import Admitted, Arrived
+from goblin_client.transfer.admission import GraphFacts, admit, read_graph, read_manifest
+from goblin_client.transfer.cache import BlobCache, BlobKey, Draft
+from goblin_client.transfer.link import LabLinks, authorization
+from goblin_wire.data import InputSpec, Manifest
+from goblin_wire.exchange import Lease
+from goblin_wire.http import HttpClient
+from goblin_wire.problems import Unreachable
+from goblin_wire.protocol import MAX_GRAPH_BYTES, MAX_MANIFEST_BYTES
+
+GRAPH_PLACE = -1
+BREAKS = 5
+"""So often in one blob a broken connection is taken up again where it broke."""
+
+
+class Unwanted(Exception):
+    """The lease was dropped while its inputs were on the way."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An admitted unit: its manifest and where its bytes lie on this disk."""
+
+    manifest: Manifest
+    graph: Path
+    inputs: tuple[Path, ...]
+
+
+class Fetcher:
+    """Fetches units from one lab, in one thread."""
+
+    def __init__(self, cache: BlobCache, links: LabLinks, is_held: Callable[[str], bool]) -> None:
+        self._cache = cache
+        self._links = links
+        self._is_held = is_held
+        self._facts: dict[str, GraphFacts] = {}
+
+    def prepare(self, lease: Lease, memory: int) -> Prepared:
+        """Admit the unit. Raises `HandBack`, or a `Problem` where the lab does not answer."""
+        client = self._links.client(lease.lab)
+        path = f"/v1/leases/{lease.lease}"
+        body = client.get_bytes(
+            f"{path}/manifest", headers=authorization(lease), limit=MAX_MANIFEST_BYTES
+        )
+        manifest = read_manifest(lease, body)
+        if manifest.graph_bytes > MAX_GRAPH_BYTES:
+            raise HandBack("bad_graph", f"The graph is larger than {MAX_GRAPH_BYTES} bytes.")
+        graph = BlobKey(lease.lab.lab, manifest.graph)
+        self._cache.pin(graph, (lease.lease, GRAPH_PLACE))
+        facts = self._graph(client, lease, manifest, graph)
+        admit(lease, manifest, facts, memory)
+        keys = [BlobKey(lease.lab.lab, each.blob) for each in manifest.inputs]
+        return Prepared(
+            manifest, self._cache.path(graph), tuple(self._cache.path(key) for key in keys)
+        )
+
+    def _graph(
+        self, client: HttpClient, lease: Lease, manifest: Manifest, key: BlobKey
+    ) -> GraphFacts:
+        here = self._cache.has(key, manifest.graph_bytes)
+        if not (here and key.blob in self._facts):
+            body = (
+                self._cache.path(key).read_bytes()
+                if here
+                else self._get_graph(client, lease, manifest, key)
+            )
+            if len(self._facts) > 256:
+                self._facts.clear()
+            self._facts[key.blob] = read_graph(manifest, body)
+        return self._facts[key.blob]
+
+    def _get_graph(
+        self, client: HttpClient, lease: Lease, manifest: Manifest, key: BlobKey
+    ) -> bytes:
+        body = client.get_bytes(
+            f"/v1/leases/{lease.lease}/blobs/{key.blob}",
+            headers=authorization(lease),
+            limit=manifest.graph_bytes,
+        )
+        if len(body) != manifest.graph_bytes:
+            raise HandBack("bad_graph", "The graph has not the announced size.")
+        secret = bytes.fromhex(manifest.key)
+        with self._cache.draft(key, len(body), secret) as draft:
+            draft.write(body)
+        return body
+
+    def inputs(
+        self, lease: Lease, prepared: Prepared, tell: Callable[[Admitted | Arrived], None]
+    ) -> None:
+        """Get the inputs, telling of each. Raises a `Problem`, `Unwanted`, or OSError."""
+        specs = prepared.manifest.inputs
+        moved = prepared.manifest.graph_bytes
+        tell(Admitted(lease.lease, len(specs), moved))
+        for place, spec in enumerate(specs):
+            key = BlobKey(lease.lab.lab, spec.blob)
+            self._cache.pin(key, (lease.lease, place))
+            if not self._cache.has(key, spec.bytes):
+                self._get_blob(lease, spec, key, bytes.fromhex(prepared.manifest.key))
+            moved += spec.bytes
+            tell(Arrived(lease.lease, place + 1, moved))
+
+    def _get_blob(self, lease: Lease, spec: InputSpec, key: BlobKey, secret: bytes) -> None:
+        with self._cache.draft(key, spec.bytes, secret) as draft:
+            breaks = 0
+            while draft.received < spec.bytes:
+                before = draft.received
+                self._get_rest(lease, spec, draft)
+                if draft.received == before or breaks == BREAKS:
+                    raise Unreachable("The connection to the lab node broke during a download.")
+                breaks += 1
+
+    def _get_rest(self, lease: Lease, spec: InputSpec, draft: Draft) -> None:
+        client = self._links.client(lease.lab)
+        path = f"/v1/leases/{lease.lease}/blobs/{spec.blob}"
+        arriving = client.read_pieces(
+            path,
+            spec.bytes - draft.received,
+            offset=draft.received,
+            headers=authorization(lease),
+        )
+        for piece in arriving:
+            draft.write(piece)
+            if not self._is_held(lease.lease):
+                raise Unwanted
