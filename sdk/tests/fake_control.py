@@ -381,7 +381,7 @@ class Handler(BaseHTTPRequestHandler):
         raise problems.NotFound
 
     def held(self, lab: FakeLab, fake: FakeJob) -> control.JobInfo:
-        until = time.monotonic() + float(self.query.get("wait", 0))
+        until = time.monotonic() + int(self.query.get("wait", 0))
         after = int(self.query.get("after", -1))
         with lab.changed:
             while fake.info.version <= after and time.monotonic() < until:

@@ -18,12 +18,15 @@ HOME = NetworkFigures(
 )  # fmt: skip
 
 
+LAB = gpugoblin.LabFigures(2e11, 1.25e8, 1.25e8, 2e10)
+
+
 def big(side: int = 8192) -> gpugoblin.Array:
     return gpugoblin.assume((side, side)) @ gpugoblin.assume((side, side))
 
 
 def test_an_assumed_network_needs_no_lab() -> None:
-    found = gpugoblin.explain(big(), network=HOME)
+    found = gpugoblin.explain(big(), network=HOME, lab=LAB)
     text = str(found)
     for label in ("plan", "arithmetic", "bytes", "memory", "disk", "network", "time", "exposure"):
         assert f"\n  {label} " in text

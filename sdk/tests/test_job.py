@@ -17,6 +17,7 @@ import numpy
 import pytest
 
 import gpugoblin
+from goblin_wire import control
 from goblin_wire.states import JobState
 from gpugoblin import errors, job, waiting
 
@@ -421,3 +422,20 @@ def test_a_job_in_one_line(lab: gpugoblin.Lab, fake: FakeLab, tmp_path: Path) ->
     assert "0 % " in found or "0 %," in found
     unknown = job.reopen(str(tmp_path / "gone"), "f" * 32)
     assert "is not the folder of a lab node" in repr(unknown)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "rank", "wanted"),
+    [
+        ([0, 2], [8, 4], 2, (slice(0, 8), slice(2, 4))),
+        ([2, 0], [4, 1], 1, (slice(2, 4),)),
+        ([0, 2], [1, 4], 1, (slice(2, 4),)),
+        ([0, 0], [1, 1], 1, (slice(0, 1),)),
+        ([0, 0], [1, 1], 0, ()),
+    ],
+)
+def test_a_part_of_a_vector_is_told_as_one_of_a_matrix(
+    start: list[int], stop: list[int], rank: int, wanted: tuple[slice, ...]
+) -> None:
+    facts = control.Part(number=1, unit="f" * 32, start=start, stop=stop, volunteer="v")
+    assert gpugoblin.Part(facts, rank).slice == wanted

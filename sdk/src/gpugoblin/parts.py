@@ -14,20 +14,15 @@ from gpugoblin.waiting import changes
 class Part:
     """A verified tile, already in the result: `result[part.slice]` are its numbers."""
 
-    def __init__(self, facts: control.Part) -> None:
+    def __init__(self, facts: control.Part, rank: int) -> None:
+        """`rank`: the number of axes of the result."""
         self.facts = facts
         self.number = facts.number
         self.volunteer = facts.volunteer
         """Pseudonym of who computed it, the same within this lab."""
         self.repaired_rows = facts.repaired_rows
-
-    @property
-    def slice(self) -> tuple[slice, ...]:
+        self.slice = _slices(facts, rank)
         """Where in the result it lies."""
-        return tuple(
-            slice(start, stop)
-            for start, stop in zip(self.facts.start, self.facts.stop, strict=True)
-        )
 
     @property
     def checks(self) -> str:
@@ -44,16 +39,25 @@ class Part:
 def parts(connection: Connection, job: str) -> Iterator[Part]:
     """Every verified tile once, in the order of verification, until the job is finished."""
     after = 0
-    for _ in changes(connection, job):
+    for info in changes(connection, job):
         finished = False
         while not finished:
             page = _page(connection, job, after)
             for facts in page.parts:
                 after = max(after, facts.number)
-                yield Part(facts)
+                yield Part(facts, len(info.shape))
             if page.finished:
                 return
             finished = not page.parts
+
+
+def _slices(facts: control.Part, rank: int) -> tuple[slice, ...]:
+    """A tile of a vector or a scalar is told as one of a matrix of one column or one row."""
+    spans = [slice(*span) for span in zip(facts.start, facts.stop, strict=True)]
+    if len(spans) == rank:
+        return tuple(spans)
+    longer = [span for span in spans if (span.start, span.stop) != (0, 1)]
+    return tuple([*longer, slice(0, 1)][:rank])
 
 
 def _page(connection: Connection, job: str, after: int) -> PartList:

@@ -14,6 +14,7 @@ from gpugoblin.errors import Unavailable, Unreachable
 
 REPLY_S = 10.0
 """Beyond the time that a held request takes by design."""
+POLL_S = 0.1
 Note = Callable[[str], None]
 
 
@@ -47,8 +48,10 @@ def changes(
         left = WAIT_S if deadline is None else min(WAIT_S, deadline - clock())
         if left <= 0 and version >= 0:
             return
+        if left < 1 and version >= 0:  # the lab node holds a request for whole seconds only
+            sleep(min(left, POLL_S))
         try:
-            info = _held(connection, job, version, max(left, 0.0))
+            info = _held(connection, job, version, max(int(left), 0))
         except (Unreachable, Unavailable) as problem:
             wait = backoff.failed(problem.retry_after)
             if deadline is not None and clock() + wait > deadline:
@@ -65,8 +68,8 @@ def changes(
             return
 
 
-def _held(connection: Connection, job: str, version: int, wait: float) -> JobInfo:
+def _held(connection: Connection, job: str, version: int, wait: int) -> JobInfo:
     path = f"/v1/jobs/{segment(job)}"
-    if version >= 0:
-        path += f"?after={version}&wait={wait:.3f}"
+    if version >= 0 and wait:
+        path += f"?after={version}&wait={wait}"
     return connection.call("GET", path, None, JobInfo, patience=0.0, read_timeout=wait + REPLY_S)
