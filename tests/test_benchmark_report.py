@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+
 from benchmarks import report
 
 _SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
@@ -20,7 +22,8 @@ def test_a_line_is_one_json_object_with_the_eight_fields(
     report.line("matmul", "64-float32", "seconds", 1.23456789, unit="s", samples=[1.0, 2.0])
     out, err = capsys.readouterr()
     record = json.loads(out)
-    assert out.count("\n") == 1 and not err
+    assert out.count("\n") == 1
+    assert not err
     assert record == {
         "bench": "matmul",
         "case": "64-float32",
@@ -50,7 +53,7 @@ def test_progress_leaves_standard_output_alone(capsys: pytest.CaptureFixture[str
 
 
 def test_own_work_is_not_foreign_and_a_stranger_is() -> None:
-    if not os.path.exists("/proc/stat"):
+    if not Path("/proc/stat").exists():
         pytest.skip("needs /proc")
     before = report.tree_cpu_seconds({os.getpid()})
     child = subprocess.Popen([sys.executable, "-c", _SPIN])

@@ -33,7 +33,7 @@ def hidden_sizes(check: ColumnBlockCheck, scale: Array) -> Array:
 
     `scale`: sqrt(C^2 + (A*A)(B*B)) per entry, without overflow."""
     state = check.state
-    relative = relative_scale(state.terms, state.terms, state.precision)
+    relative = relative_scale(state.slice_cuts, state.terms, state.precision)
     own = state.factor * relative * scale + state.terms * state.precision.least
     with np.errstate(all="ignore"):
         covered = 2 * state.factor * state.scale[:, None] / state.weights

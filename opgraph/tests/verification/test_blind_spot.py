@@ -15,7 +15,7 @@ def test_a_plan_foresees_what_random_data_give(
     rng: np.random.Generator, prepare: Prepare, dtype: str
 ) -> None:
     a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((200, 500), (500, 150)))
-    found, planned = blind_spot(prepare(a, b)), planned_blind_spot(500, 150, dtype)
+    found, planned = blind_spot(prepare(a, b)), planned_blind_spot([0, 500], 150, dtype)
     assert found.relative == pytest.approx(planned.relative, rel=0.2)
     assert planned.absolute is None
 

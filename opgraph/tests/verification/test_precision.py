@@ -37,7 +37,13 @@ def test_a_term_meets_its_slice_and_one_addition_per_slice(cuts: list[int], term
     assert summation_terms(cuts) == terms
 
 
+def test_a_k_in_slices_has_the_scale_of_the_roundings_that_a_term_meets() -> None:
+    precision = Precision.of(np.dtype("float32"))
+    cuts = [*range(0, 65536, 2048), 65536]
+    assert relative_scale(cuts, 1, precision) == pytest.approx(2**-24 * 2079**0.5, rel=1e-6)
+
+
 def test_the_checks_own_rounding_only_counts_for_float64() -> None:
     narrow, wide = (Precision.of(np.dtype(name)) for name in ("float32", "float64"))
-    assert relative_scale(400, 900, narrow) == pytest.approx(20 * narrow.unit, rel=1e-7)
-    assert relative_scale(400, 900, wide) == pytest.approx((20 + 20 + 30) * wide.unit)
+    assert relative_scale([0, 400], 900, narrow) == pytest.approx(20 * narrow.unit, rel=1e-7)
+    assert relative_scale([0, 400], 900, wide) == pytest.approx((20 + 20 + 30) * wide.unit)

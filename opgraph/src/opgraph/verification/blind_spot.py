@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,13 +59,13 @@ def blind_spot(check: ColumnBlockCheck) -> BlindSpot:
 
 def _direct(check: ColumnBlockCheck) -> float:
     """Entry by entry comparison: the threshold on one entry."""
-    return check.state.factor * relative_scale(check.state.terms, 1, check.state.precision)
+    return check.state.factor * relative_scale(check.state.slice_cuts, 1, check.state.precision)
 
 
 def planned_blind_spot(
-    terms: int, columns: int, dtype: DTypeLike, vectors: int = VECTORS
+    slice_cuts: Sequence[int], columns: int, dtype: DTypeLike, vectors: int = VECTORS
 ) -> BlindSpot:
     """Before the data are known: for entries of independent random sign and the least c."""
-    scale = relative_scale(terms, columns, Precision.of(np.dtype(dtype)))
+    scale = relative_scale(slice_cuts, columns, Precision.of(np.dtype(dtype)))
     relative = 2 * LEAST_FACTOR * scale * math.sqrt(2 * columns)
     return BlindSpot(LEAST_FACTOR, relative, None, vectors)

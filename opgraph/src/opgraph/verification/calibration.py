@@ -71,7 +71,7 @@ class Calibration:
         """c = max(4, 6 q), q the largest |error| / scale of the entries that stayed finite."""
         terms, count = self._cuts[-1], len(self.rows)
         weights = np.tile(self._weights, count)
-        scale = relative_scale(terms, 1, self._precision) * np.hypot(
+        scale = relative_scale(self._cuts, 1, self._precision) * np.hypot(
             (self._reference * weights).astype(np.float64), np.sqrt(self._squares)
         )
         scale += terms * self._precision.tiny * weights

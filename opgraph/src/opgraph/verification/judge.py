@@ -148,7 +148,9 @@ class TileJudge:
         Such a machine flushes to zero, or its partial sums overflow where the product does not."""
         state = self._state
         scale = np.hypot(entries.values, entries.spread)
-        limit = state.factor * scale * relative_scale(state.terms, state.terms, state.precision)
+        limit = (
+            state.factor * scale * relative_scale(state.slice_cuts, state.terms, state.precision)
+        )
         limit = np.where(np.isfinite(limit), limit, -1.0)
         distance = np.abs(got - entries.values)
         overflowed = ~np.isfinite(got) & self._overflows(entries)

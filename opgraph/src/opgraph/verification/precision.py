@@ -58,9 +58,11 @@ def summation_terms(slice_cuts: Sequence[int]) -> int:
     return longest + len(slice_cuts) - 1
 
 
-def relative_scale(terms: int, columns: int, precision: Precision) -> float:
+def relative_scale(slice_cuts: Sequence[int], columns: int, precision: Precision) -> float:
     """u sqrt(K), widened by what the check's own float64 sums over K and N can add.
 
-    For float32 the second part is 1e-9 of the first; for float64 it is as large."""
-    own = OWN_UNIT * (math.sqrt(terms) + math.sqrt(columns))
-    return precision.unit * math.sqrt(terms) + own
+    Where K is cut, k + K/k - 1 stands for K: that many roundings a term meets, and the smaller
+    scale keeps inputs of lower precision visible on one-signed data. The second part is 1e-9 of
+    the first for float32; for float64 it is as large."""
+    own = OWN_UNIT * (math.sqrt(slice_cuts[-1]) + math.sqrt(columns))
+    return precision.unit * math.sqrt(summation_terms(slice_cuts) - 1) + own

@@ -133,7 +133,7 @@ class Preparation:
     def _scale(self, z: Floats, squares: Floats, weights: Floats) -> tuple[Floats, float]:
         """Both parts of base_i: what rounding, and what flushing to zero, can make of a row."""
         terms, columns = self._cuts[-1], int(np.count_nonzero(weights))
-        relative = relative_scale(terms, columns, self._precision)
+        relative = relative_scale(self._cuts, columns, self._precision)
         main = relative * np.sqrt(np.square(z).mean(axis=1) + squares)
         slack = terms * self._precision.tiny * math.sqrt(float(np.square(weights).sum()))
         return main, slack
