@@ -29,6 +29,7 @@ from goblin_labnode.web import (
     pieces,
     problem_response,
     read_message,
+    seconds,
 )
 from goblin_wire.control import (
     CancelReply,
@@ -134,10 +135,10 @@ class ControlListener:
 
     async def job(self, request: Request) -> Response:
         record = await self._find(request)
-        seconds = min(integer(request.query_params, "wait"), WAIT_S)
-        if seconds:
+        held = seconds(request.query_params, "wait", WAIT_S)
+        if held:
             after = integer(request.query_params, "after")
-            await self._node.changes.wait(record.job, after, seconds)
+            await self._node.changes.wait(record.job, after, held)
             record = await self._find(request)
         return message_response(await in_thread(job_info, self._node, record))
 

@@ -132,7 +132,7 @@ CONTROL = (
                         FileUnreadable, DiskFull)),
     Operation("get", "/v1/jobs", "All jobs, newest first", control.JobList),
     Operation("get", "/v1/jobs/{job}", "A job by id or name; with `wait`, held for news",
-              control.JobInfo, query={"after": _WHOLE, "wait": {**_WHOLE, "maximum": 25}},
+              control.JobInfo, query={"after": _WHOLE, "wait": {"type": "number", "minimum": 0, "maximum": 25}},
               problems=(BadMessage, UnknownJob)),
     Operation("get", "/v1/jobs/{job}/parts", "Verified tiles", control.PartList,
               query={"after": _WHOLE}, problems=(BadMessage, UnknownJob)),

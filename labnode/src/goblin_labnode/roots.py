@@ -108,14 +108,22 @@ class Roots:
     def _places(self, text: str) -> list[Place]:
         if not text or "\0" in text or len(text.encode()) > 4096:
             raise PathOutsideRoots("The path is empty or not one that a file can have.")
-        found = [self._inside(candidate) for candidate in self._candidates(text)]
-        places = [place for place in found if place is not None]
+        places: list[Place] = []
+        for candidate in self._candidates(text):
+            place = self._inside(candidate)
+            if place is not None:
+                places.append(place)
+            elif os.path.lexists(candidate):
+                raise self._outside(text)
         if not places:
-            raise PathOutsideRoots(
-                f"{_shown(text)} is not inside a root of this lab node, or is a link that leads"
-                f" out of it. Roots: {', '.join(self._named) or 'none'}."
-            )
+            raise self._outside(text)
         return places
+
+    def _outside(self, text: str) -> PathOutsideRoots:
+        return PathOutsideRoots(
+            f"{_shown(text)} is not inside a root of this lab node, or is a link that leads"
+            f" out of it. Roots: {', '.join(self._named) or 'none'}."
+        )
 
     def _candidates(self, text: str) -> Iterator[Path]:
         if text.startswith("/"):

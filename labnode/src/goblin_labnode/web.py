@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -140,6 +141,14 @@ def integer(values: Mapping[str, str], name: str, default: int = 0) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 16:
         raise BadMessage(f"The parameter {name} must be a whole number.")
     return int(text)
+
+
+def seconds(values: Mapping[str, str], name: str, most: float) -> float:
+    """A non-negative query parameter with a fraction, at most `most`. Raises `BadMessage`."""
+    text = values.get(name, "0")
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) is None:
+        raise BadMessage(f"The parameter {name} must be a number of seconds.")
+    return min(float(text), most)
 
 
 def byte_range(request: Request, size: int) -> tuple[int, int] | None:
