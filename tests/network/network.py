@@ -5,10 +5,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import gpugoblin
+from goblin_wire.http import HttpClient
+from goblin_wire.volunteer import VolunteerStatus
+from gpugoblin import Lab
 from tests.network.errors import NetworkError
 from tests.network.lab import lab_process
 from tests.network.process import Process
@@ -53,9 +57,12 @@ class Network:
         self.places.make()
         try:
             self.start_site()
-            self.start_lab()
-            self.start_volunteers()
-            self.wait_for_volunteers(self._volunteers)
+            with ThreadPoolExecutor(1) as pool:
+                lab = pool.submit(self.make_lab)
+                self.start_volunteers()
+                self.wait_for_volunteers()
+                # Last, as a lab that has nothing to do asks for the network's figures rarely.
+                self._start(lab.result()).wait_ready()
         except BaseException:
             self.stop()
             raise
@@ -72,40 +79,40 @@ class Network:
         for process in (self.site.web, self.site.waiting, self.site.scheduler):
             process.wait_ready()
 
+    def make_lab(self) -> Process:
+        """Set up the lab node; `start_lab` serves it too."""
+        return lab_process(self.places, self._known_people(), self._lab_arguments)
+
     def start_lab(self) -> None:
         """Set up and serve the lab node."""
-        process = lab_process(self.places, self._known_people(), self._lab_arguments)
-        self._start(process)
-        process.wait_ready()
+        self._start(self.make_lab()).wait_ready()
 
     def start_volunteers(self) -> None:
         """Join and run the volunteers."""
         tokens = self._known_people().volunteer_tokens
-        numbers = range(1, self._volunteers + 1)
         with ThreadPoolExecutor() as pool:
             joined = pool.map(
                 lambda number: volunteer_process(
                     self.places, number, tokens[number - 1], self._volunteer_arguments
                 ),
-                numbers,
+                range(1, self._volunteers + 1),
             )
             processes = list(joined)
         for process in processes:  # from this thread, which stays
             self._start(process)
 
-    def wait_for_volunteers(self, count: int, seconds: float = 30.0) -> None:
-        """Return when the lab node knows of `count` devices."""
-        lab = self.connect()
+    def wait_for_volunteers(self, seconds: float = 30.0) -> None:
+        """Return when the site has heard of every volunteer's machine."""
         deadline = time.monotonic() + seconds
-        while lab.info().network.devices < count:
-            self.check()
-            if time.monotonic() > deadline:
-                raise NetworkError(
-                    f"no {count} volunteers after {seconds:g} s\n{self.last_words()}"
-                )
-            time.sleep(0.05)
+        for token in self._known_people().volunteer_tokens[: self._volunteers]:
+            with closing(HttpClient(self.places.site_url, authorization=f"Bearer {token}")) as site:
+                while not site.call("GET", "/api/v1/volunteer/status", None, VolunteerStatus).hosts:
+                    self.check()
+                    if time.monotonic() > deadline:
+                        raise NetworkError(f"a volunteer is missing\n{self.last_words()}")
+                    time.sleep(0.05)
 
-    def connect(self) -> Any:
+    def connect(self) -> Lab:
         """The researcher's view: `gpugoblin.connect` to this network's lab node."""
         return gpugoblin.connect(self.places.lab)
 
@@ -156,9 +163,10 @@ class Network:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _start(self, process: Process) -> None:
+    def _start(self, process: Process) -> Process:
         self.processes[process.name] = process
         process.start()
+        return process
 
     def _known_people(self) -> People:
         if self.people is None:
