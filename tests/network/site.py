@@ -106,7 +106,7 @@ class Site:
         command = [
             *(sys.executable, "-m", "gunicorn", "gpugoblin_site.wsgi"),
             *("--bind", f"{HOST}:{self._places.ports.web}", "--worker-class", "gthread"),
-            *("--workers", str(workers), "--threads", "8", "--graceful-timeout", "3"),
+            *("--workers", str(workers), "--threads", "8", "--graceful-timeout", "1"),
         ]
         return Process(
             "web",
