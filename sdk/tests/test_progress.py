@@ -38,7 +38,7 @@ class Terminal(io.StringIO):
 def test_a_snapshot_in_one_line() -> None:
     shown = progress.Progress(info(410))
     assert shown.text == (
-        "41 %, 410 of 1000 units verified, 1 refused, 200 Gflop/s, 6 min to 9 min left"
+        "41 %, 410 of 1000 units verified, 1 refused, 200 Gflop/s, 6 to 9 min left"
     )
     assert str(shown) == repr(shown) == shown.text
     assert progress.Progress(info(0, 0)).fraction == 1.0

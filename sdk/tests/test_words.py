@@ -24,7 +24,8 @@ def test_operations() -> None:
 
 def test_times() -> None:
     assert words.seconds(9.0, 9.01) == "9 s"
-    assert words.seconds(360, 540) == "6 min to 9 min"
+    assert words.seconds(360, 540) == "6 to 9 min"
+    assert words.seconds(30, 540) == "30 s to 9 min"
     assert words.seconds(-1) == "0 s"
 
 

@@ -27,7 +27,10 @@ def seconds(low: float, high: float | None = None) -> str:
     """A time, or a range of it where both ends differ in what is shown."""
     first = duration(max(low, 0.0))
     second = first if high is None else duration(max(high, 0.0))
-    return first if first == second else f"{first} to {second}"
+    if first == second:
+        return first
+    number, unit = first.split(" ")
+    return f"{number} to {second}" if second.endswith(f" {unit}") else f"{first} to {second}"
 
 
 def shape(lengths: tuple[int, ...] | list[int]) -> str:
