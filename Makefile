@@ -41,7 +41,7 @@ fmt: $(VENV)/test.stamp  ## format the code
 	@$(GUARD) $(BIN)/ruff format --quiet $(SOURCES)
 
 bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp
-	@$(GUARD) $(BIN)/python -m benchmarks.$*
+	@BENCH_RECORDS=.bench $(GUARD) $(BIN)/python -m benchmarks.$*
 
 bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
 	@$(GUARD) $(BIN)/python -m benchmarks.report

@@ -1,7 +1,9 @@
 """What every benchmark shares: the line it prints, and the meter of other processes' load.
 
 A benchmark prints one JSON object per line and nothing else on standard output; progress goes to
-standard error (`progress`)."""
+standard error (`progress`). Where the environment names a folder in BENCH_RECORDS, the lines of the
+last run of each benchmark are kept there; `python -m benchmarks.report` makes
+`docs/benchmarks.md` of them."""
 
 from __future__ import annotations
 
@@ -14,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+RECORDS = "BENCH_RECORDS"
+_begun: set[str] = set()
 _PROC = Path("/proc")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -40,7 +44,18 @@ def line(
         "samples": [_rounded(sample) for sample in (samples or (value,))],
         "foreign_load": round(foreign_load, 3),
     }
-    print(json.dumps(record, allow_nan=False), flush=True)
+    text = json.dumps(record, allow_nan=False)
+    print(text, flush=True)
+    if RECORDS in os.environ:
+        _keep(Path(os.environ[RECORDS]), bench, text)
+
+
+def _keep(folder: Path, bench: str, text: str) -> None:
+    """Append a line; the first one of this process replaces the last run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{bench}.jsonl").open("a" if bench in _begun else "w") as file:
+        file.write(text + "\n")
+    _begun.add(bench)
 
 
 def progress(text: str) -> None:
@@ -123,3 +138,9 @@ def _process_times() -> dict[int, tuple[int, float]]:
 def _rounded(value: float) -> float:
     """Six significant digits: more would be noise."""
     return float(f"{value:.6g}")
+
+
+if __name__ == "__main__":
+    from benchmarks.table import main
+
+    sys.exit(main())

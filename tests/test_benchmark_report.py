@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import report
+from benchmarks import report, table
 
 _SPIN = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
 
@@ -72,3 +72,36 @@ def test_own_work_is_not_foreign_and_a_stranger_is() -> None:
 
 def test_median() -> None:
     assert report.median([3, 1, 2]) == 2.0
+
+
+def test_kept_lines_are_those_of_the_last_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(report.RECORDS, str(tmp_path / "kept"))
+    monkeypatch.setattr(report, "_begun", set())
+    report.line("b", "old", "m", 1)
+    monkeypatch.setattr(report, "_begun", set())
+    report.line("b", "first", "m", 1)
+    report.line("b", "second", "m", 2)
+    kept = (tmp_path / "kept" / "b.jsonl").read_text().splitlines()
+    assert [json.loads(line)["case"] for line in kept] == ["first", "second"]
+
+
+def test_the_page_names_the_machine_and_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(report.RECORDS, str(tmp_path))
+    monkeypatch.setattr(report, "_begun", set())
+    report.line("b", "case", "seconds", 2, unit="s", samples=[1, 2, 3], foreign_load=0.5)
+    page = tmp_path / "docs" / "benchmarks.md"
+    assert table.main(tmp_path, page) == 0
+    text = page.read_text()
+    assert "| case | gpugoblin | seconds | 2 | s | 1 to 3 | 0.5 |" in text
+    assert "Python 3." in text
+
+
+def test_a_page_without_any_run_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert table.main(tmp_path, tmp_path / "page.md") == 1
+    assert "make bench-verification" in capsys.readouterr().err
