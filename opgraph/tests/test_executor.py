@@ -179,6 +179,29 @@ def test_cancelling_stops_before_the_next_step() -> None:
     assert len(heard) == 2
 
 
+def test_a_device_that_queues_is_waited_for_after_each_step() -> None:
+    class Device:
+        """numpy that looks like cupy."""
+
+        def __init__(self) -> None:
+            self.waits = 0
+            self.cuda = self
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(numpy, name)
+
+        def get_current_stream(self) -> Device:
+            return self
+
+        def synchronize(self) -> None:
+            self.waits += 1
+
+    graph, device = chain(3), Device()
+    waits: list[int] = []
+    execute(graph, inputs_of(graph), xp=device, progress=lambda *_: waits.append(device.waits))
+    assert waits == [1, 2, 3]
+
+
 def test_threads_are_set_for_the_run_only() -> None:
     graph = chain(1)
     arrays = inputs_of(graph)

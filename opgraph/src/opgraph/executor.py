@@ -91,6 +91,7 @@ class _Run:
             if cancelled():
                 raise ExecutionCancelled
             self.one_step(step)
+            self._wait()
             done += step.flops
             progress(done, known)
 
@@ -129,6 +130,12 @@ class _Run:
         if position is not None and position in self.out:
             return self.out[position].reshape(type_.shape)
         return self.xp.empty(type_.shape, dtype=storage_dtype(type_.dtype))
+
+    def _wait(self) -> None:
+        # A GPU only queues what it is told; without this, progress would be announced for work
+        # that has not begun, and a cancelled queue would run on.
+        if hasattr(self.xp, "cuda"):
+            self.xp.cuda.get_current_stream().synchronize()
 
     def _fit_scratch(self, nbytes: int) -> None:
         # Kept as long as the steps want just this size: a chain of products allocates it once.

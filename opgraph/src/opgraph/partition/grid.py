@@ -75,11 +75,7 @@ def choose_grid(m: int, k: int, n: int, dtype: str, devices: int, memory_bytes: 
     depth = room.slice_depth()
     rows, columns = _coarsest(room, depth)
     wanted = max(rows * columns, _wanted_tiles(room, devices))
-    candidates = [
-        Grid(r, c, depth)
-        for r, c in _candidates(room, rows, columns, wanted, devices)
-        if room.holds(math.ceil(m / r), math.ceil(n / c), depth)
-    ]
+    candidates = (Grid(*cell, depth) for cell in _candidates(room, rows, columns, wanted, devices))
     best = min(candidates, key=lambda grid: _badness(grid, m, n, wanted, devices))
     if best.tiles > MOST_TILES:
         raise PlanError("too_many_tiles", f"The product would need {best.tiles} units.")
@@ -160,7 +156,10 @@ def _cheap_cuts(room: _Room) -> int:
 def _candidates(
     room: _Room, rows: int, columns: int, wanted: int, devices: int
 ) -> Iterator[tuple[int, int]]:
-    """Grids of about `wanted` tiles, from twice as wide to twice as high as square tiles need."""
+    """Grids of about `wanted` tiles, from twice as wide to twice as high as square tiles need.
+
+    None is coarser than the coarsest, so their tiles fit the memory.
+    """
     yield rows, columns
     square = min(wanted, math.sqrt(wanted * room.m / room.n))
     first = min(room.m, max(rows, int(square / 2)))
