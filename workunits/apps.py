@@ -9,3 +9,11 @@ class WorkunitsConfig(AppConfig):
     name = "workunits"
     verbose_name = "Work units"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from gpugoblin_site.health import register_fact
+        from gpugoblin_site.metrics import register_figures
+        from workunits.figures import figures, scheduler_fact
+
+        register_fact("scheduler", scheduler_fact)
+        register_figures(figures)

@@ -8,11 +8,11 @@ import pytest
 import time_machine
 from django.test import Client
 from django.utils import timezone
-from goblin_wire.signin import SignInStart
-from goblin_wire.tokens import Scope
 
 from accounts import housekeeping, services, sign_in
 from accounts.models import Account, ApiToken, LoginLink, RateLimit, SignIn
+from goblin_wire.signin import SignInStart
+from goblin_wire.tokens import Scope
 
 pytestmark = pytest.mark.django_db
 

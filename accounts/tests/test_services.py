@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.db import IntegrityError, transaction
-from goblin_wire.problems import BadMessage, Conflict
 
 from accounts import services
 from accounts.models import Account, Person
+from goblin_wire.problems import BadMessage, Conflict
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,9 @@ def test_one_account_for_each_address() -> None:
     assert Account.objects.count() == 1
 
 
-@pytest.mark.parametrize("email", ["", "ada", "ada@", "@example.org", "a b@example.org", "a@b\n.org"])
+@pytest.mark.parametrize(
+    "email", ["", "ada", "ada@", "@example.org", "a b@example.org", "a@b\n.org"]
+)
 def test_not_an_address(email: str) -> None:
     with pytest.raises(BadMessage):
         services.create_account(email)

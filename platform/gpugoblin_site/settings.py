@@ -113,7 +113,14 @@ _embedded = {
     },
 }
 _server = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
-DATABASES = {"default": {**_server, **_persistent}}
+# Planning the statements of an exchange costs more than running them, so each connection plans them
+# once; no sequential scan, since such a plan may be older than the growth of its tables.
+_planning = {
+    "prepare_threshold": 1,
+    "options": "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off",
+}
+_options = {**_planning, **_server.get("OPTIONS", {})}
+DATABASES = {"default": {**_server, **_persistent, "OPTIONS": _options}}
 
 # --- people and sessions ------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.Account"

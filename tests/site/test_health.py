@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
-from gpugoblin_site import health
+from gpugoblin_site import health, metrics
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +70,25 @@ def test_measurements_by_route(client: Client) -> None:
     text = client.get("/metrics").content.decode()
     assert "secret-in-the-path" not in text
     assert 'method="BREW"' not in text
+
+
+def test_figures_of_the_database(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO workunits_heartbeat VALUES ('scheduler', now() - interval '7 s')"
+        )
+    text = client.get("/metrics").content.decode()
+    assert "goblin_devices_online 0.0" in text
+    assert "goblin_scheduler_silence_seconds 7" in text
+    assert client.get("/readyz").json()["facts"]["scheduler"]["silent_s"] >= 7
+
+
+def test_measurements_without_a_database(client: Client, monkeypatch: Any) -> None:
+    def refuse() -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(metrics, "figures", refuse)
+    assert b"goblin_request_seconds" in client.get("/metrics").content
 
 
 @pytest.mark.parametrize(
