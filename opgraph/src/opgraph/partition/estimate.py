@@ -11,6 +11,8 @@ from opgraph.partition.product import ProductPlan
 from opgraph.partition.traffic import Exposure
 from opgraph.tensors import itemsize
 
+UPLINK = "the lab's uplink"
+
 CHECK_VECTORS = 8
 """Secret vectors of the check; a ninth product gives the scale of each row."""
 
@@ -83,7 +85,7 @@ def _overlapped(plan: ProductPlan, network: NetworkFigures, lab: LabFigures) -> 
         "the volunteers' arithmetic": max(fair, _largest_flops(plan)) / network.flops_per_s,
         "the volunteers' downloads": down / devices / network.down_bytes_per_s,
         "the volunteers' uploads": plan.up_bytes / devices / network.up_bytes_per_s,
-        "the lab's uplink": down / lab.uplink_bytes_per_s,
+        UPLINK: down / lab.uplink_bytes_per_s,
         "the lab's downlink": plan.up_bytes / lab.downlink_bytes_per_s,
         "verification": check_flops(plan) / lab.verify_flops_per_s if plan.tiles else 0.0,
     }
