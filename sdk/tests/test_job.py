@@ -159,6 +159,15 @@ def test_row_06_no_change_is_lost_or_doubled_over_many_drops(
     assert slept
 
 
+def test_a_reason_that_changes_without_an_event_is_told(lab: gpugoblin.Lab, fake: FakeLab) -> None:
+    found = submitted(lab)
+    following = waiting.changes(lab.connection, found.id, deadline=time.monotonic() + 0.9)
+    assert next(following).reason == ""
+    fake.jobs[found.id].info.reason = "0 volunteers are online"
+    assert next(following).reason == "0 volunteers are online"
+    assert list(following) == []
+
+
 def test_row_07_a_result_that_came_before_anybody_asked_is_there(
     lab: gpugoblin.Lab, fake: FakeLab
 ) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from goblin_wire.backoff import Backoff
 from goblin_wire.control import JobInfo
 from goblin_wire.protocol import WAIT_S
-from goblin_wire.states import FINISHED_JOBS
+from goblin_wire.states import FINISHED_JOBS, JobState
 from gpugoblin.connection import PATIENCE_S, READ_TIMEOUT_S, Connection, segment
 from gpugoblin.errors import Unavailable, Unreachable
 
 REPLY_S = 10.0
 """Beyond the time that a held request takes by design."""
 POLL_S = 0.1
+_NOTHING = (-1, JobState.PLANNING, "")
 Note = Callable[[str], None]
 
 
@@ -43,7 +44,7 @@ def changes(
 
     An absent lab node is waited for without an end (but the deadline's) and told of by `note`.
     """
-    version, backoff = -1, Backoff(first=0.2, longest=5.0)
+    version, last, backoff = -1, _NOTHING, Backoff(first=0.2, longest=5.0)
     while True:
         left = WAIT_S if deadline is None else min(WAIT_S, deadline - clock())
         if left <= 0 and version >= 0:
@@ -61,8 +62,10 @@ def changes(
             sleep(wait)
             continue
         backoff.succeeded()
-        if info.version != version:
-            version = info.version
+        # A reason may change without an event of the job, as when the last volunteer goes.
+        told = (info.version, info.state, info.reason)
+        if told != last:
+            version, last = info.version, told
             yield info
         if info.state in FINISHED_JOBS:
             return
