@@ -21,6 +21,9 @@ else:
     PersonInlineBase = admin.StackedInline
 
 
+RIGHTS = frozenset({"is_staff", "is_superuser", "groups"})
+
+
 class PersonInline(MovedByServices, PersonInlineBase):
     model = Person
     readonly_fields = ("email",)
@@ -35,17 +38,34 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
     list_filter = ("state", "is_staff")
     list_select_related = ("person",)
     search_fields = ("person__email", "key")
-    readonly_fields = ("key", "state", "created", "last_login")
+    readonly_fields = (
+        "key",
+        "state",
+        "is_staff",
+        "is_superuser",
+        "groups",
+        "created",
+        "last_login",
+    )
     fields = ("key", "state", "is_staff", "is_superuser", "groups", "created", "last_login")
     inlines = (PersonInline,)
     actions = ("suspend", "reinstate")
 
-    @admin.action(description="Suspend")
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Account | None = None
+    ) -> list[str] | tuple[str, ...]:
+        """Only who may do everything gives rights to others."""
+        shown = super().get_readonly_fields(request, obj)
+        if not request.user.is_superuser:
+            return list(shown)
+        return [name for name in shown if name not in RIGHTS]
+
+    @admin.action(description="Suspend", permissions=["change"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
         for account in queryset.exclude(pk=request.user.pk or 0):
             services.suspend(account)
 
-    @admin.action(description="Reinstate")
+    @admin.action(description="Reinstate", permissions=["change"])
     def reinstate(self, _request: HttpRequest, queryset: QuerySet[Account]) -> None:
         for account in queryset:
             services.reinstate(account)
@@ -73,7 +93,7 @@ class ApiTokenAdmin(MovedByServices, TokenAdminBase):
     readonly_fields = fields
     actions = ("revoke",)
 
-    @admin.action(description="Revoke")
+    @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, _request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         for token in queryset:
             services.revoke_token(token)

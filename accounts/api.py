@@ -25,4 +25,4 @@ def start_sign_in(call: Call[SignInStart]) -> SignInCode:
 )
 def poll_sign_in(call: Call[SignInPoll]) -> SignInToken:
     """Ask for the token; `sign_in_pending` until the person has decided. It is given once."""
-    return sign_in.poll(call.message.device_code)
+    return sign_in.poll(call.message.device_code, client_address(call.request))

@@ -40,6 +40,7 @@ INTERVAL_S = 2.0
 _window = timedelta(minutes=10)
 STARTS = Limit("sign-in starts of an address", 120, _window)
 POLLS = Limit("sign-in polls of a program", 120, timedelta(minutes=1))
+UNKNOWN_POLLS = Limit("unknown programs of an address", 60, _window)
 GUESSES_OF_ACCOUNT = Limit("wrong codes of an account", 10, _window)
 GUESSES_OF_ADDRESS = Limit("wrong codes of an address", 30, _window)
 
@@ -114,12 +115,16 @@ def deny(user_code: str, account: Account) -> SignIn:
         return sign_in
 
 
-def poll(device_code: str) -> SignInToken:
+def poll(device_code: str, address: str) -> SignInToken:
     """The token, once; of two polls at the same moment one gets it.
 
     Raises `SignInPending`, `SignInDenied`, `SignInExpired`, `AccountSuspended` or `RateLimited`.
     """
     hashed = _device_hash(device_code)
+    UNKNOWN_POLLS.require(address)
+    if not SignIn.objects.filter(device_hash=hashed).exists():
+        UNKNOWN_POLLS.count(address)
+        raise SignInExpired
     POLLS.count(hashed)
     with transaction.atomic():
         sign_in = SignIn.objects.select_for_update().filter(device_hash=hashed).first()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -21,6 +22,8 @@ from accounts.sign_in import Asker
 from goblin_wire.problems import Problem
 from research_access.models import Lab
 
+NEXT = "next"
+NEXT_S = 3600
 BACKEND = "accounts.backends.SessionBackend"
 
 
@@ -30,10 +33,19 @@ def login_page(request: HttpRequest) -> HttpResponse:
     """A one-time link logs in by POST only: programs that look at links in mails use up nothing."""
     if request.method == "POST":
         return _log_in(request)
+    page = render(request, "login.html", {"token": request.GET.get("token", "")})
     following = _safe(request, request.GET.get("next", ""))
     if following:
-        request.session["next"] = following
-    return render(request, "login.html", {"token": request.GET.get("token", "")})
+        # A cookie and no session: visitors who are not logged in leave no row behind.
+        page.set_signed_cookie(
+            NEXT,
+            following,
+            max_age=NEXT_S,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return page
 
 
 def _log_in(request: HttpRequest) -> HttpResponse:
@@ -41,9 +53,11 @@ def _log_in(request: HttpRequest) -> HttpResponse:
         account = services.use_login_link(request.POST.get("token", ""))
     except Problem as problem:
         return render(request, "login.html", {"problem": problem.detail}, status=problem.status)
-    following = str(request.session.pop("next", ""))
     login(request, account, backend=BACKEND)
-    return HttpResponseRedirect(_safe(request, following) or reverse("sign-in"))
+    following = str(request.get_signed_cookie(NEXT, "", max_age=NEXT_S))
+    answer = HttpResponseRedirect(_safe(request, following) or reverse("sign-in"))
+    answer.delete_cookie(NEXT, samesite="Lax")
+    return answer
 
 
 def _safe(request: HttpRequest, target: str) -> str:

@@ -104,7 +104,7 @@ class AccessRequestAdmin(MovedByServices, RequestAdminBase):
     inlines = (DecisionInline,)
     actions = ("approve", "ask_info", "decline", "revoke")
 
-    @admin.action(description="Approve…")
+    @admin.action(description="Approve…", permissions=["change"])
     def approve(
         self, request: HttpRequest, queryset: QuerySet[AccessRequest]
     ) -> HttpResponse | None:
@@ -113,19 +113,19 @@ class AccessRequestAdmin(MovedByServices, RequestAdminBase):
 
         return _with_reason(self, request, queryset, "approve", move)
 
-    @admin.action(description="Ask for more…")
+    @admin.action(description="Ask for more…", permissions=["change"])
     def ask_info(
         self, request: HttpRequest, queryset: QuerySet[AccessRequest]
     ) -> HttpResponse | None:
         return _with_reason(self, request, queryset, "ask_info", services.ask_info)
 
-    @admin.action(description="Decline…")
+    @admin.action(description="Decline…", permissions=["change"])
     def decline(
         self, request: HttpRequest, queryset: QuerySet[AccessRequest]
     ) -> HttpResponse | None:
         return _with_reason(self, request, queryset, "decline", services.decline)
 
-    @admin.action(description="Revoke the approval…")
+    @admin.action(description="Revoke the approval…", permissions=["change"])
     def revoke(
         self, request: HttpRequest, queryset: QuerySet[AccessRequest]
     ) -> HttpResponse | None:
@@ -149,12 +149,12 @@ class LabAdmin(MovedByServices, LabAdminBase):
         """Only the quota can have changed."""
         _try(request, obj, lambda lab: services.set_quota(lab, _reviewer(request), lab.daily_flops))
 
-    @admin.action(description="Suspend")
+    @admin.action(description="Suspend", permissions=["change"])
     def suspend(self, request: HttpRequest, queryset: QuerySet[Lab]) -> None:
         for lab in queryset:
             _try(request, lab, lambda row: services.suspend_lab(row, _reviewer(request)))
 
-    @admin.action(description="Reinstate")
+    @admin.action(description="Reinstate", permissions=["change"])
     def reinstate(self, request: HttpRequest, queryset: QuerySet[Lab]) -> None:
         for lab in queryset:
             _try(request, lab, lambda row: services.reinstate_lab(row, _reviewer(request)))

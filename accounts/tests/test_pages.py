@@ -50,6 +50,7 @@ def test_link_logs_in_once_and_comes_back(browser: Client, account: Account) -> 
     assert away.status_code == 302
     assert away["Location"].startswith("/login/?next=")
     assert b"one-time link" in browser.get(away["Location"]).content
+    assert not Session.objects.exists()
     link = call_command("login_link", "ADA@example.org")
     token = link.partition("token=")[2]
     page = browser.get("/login/", {"token": token}).content.decode()
@@ -141,7 +142,7 @@ def test_lab_is_chosen_on_the_page(browser: Client, lab: Lab) -> None:
     assert f'<option value="{lab.pk}">Lab</option>' in page
     wrong = browser.post("/sign-in/", form_of(page) | {"decision": "confirm", "lab": "999999"})
     assert wrong.status_code == 200, "one lab only: no choice is needed"
-    assert sign_in.poll(code.device_code).lab == lab.key.hex
+    assert sign_in.poll(code.device_code, "192.0.2.1").lab == lab.key.hex
 
 
 def test_no_lab(browser: Client, account: Account) -> None:

@@ -36,14 +36,14 @@ def test_the_whole_way(account: Account) -> None:
     code = started()
     assert code.url == f"http://127.0.0.1:8000/sign-in/?code={code.user_code}"
     with pytest.raises(wire.SignInPending):
-        sign_in.poll(code.device_code)
+        sign_in.poll(code.device_code, "192.0.2.1")
     sign_in.confirm(code.user_code, account)
-    answer = sign_in.poll(code.device_code)
+    answer = sign_in.poll(code.device_code, "192.0.2.1")
     assert answer.scope is Scope.VOLUNTEER
     assert principal_of_token(answer.token, Scope.VOLUNTEER).account_id == account.pk
     assert ApiToken.objects.get().label == "desk"
     with pytest.raises(wire.SignInExpired):
-        sign_in.poll(code.device_code)
+        sign_in.poll(code.device_code, "192.0.2.1")
     assert ApiToken.objects.count() == 1
 
 
@@ -67,14 +67,14 @@ def test_neither_code_is_kept() -> None:
 def test_code_as_people_type_it(account: Account, change: Any) -> None:
     code = started()
     sign_in.confirm(change(code.user_code), account)
-    assert sign_in.poll(code.device_code).token
+    assert sign_in.poll(code.device_code, "192.0.2.1").token
 
 
 def test_denied(account: Account) -> None:
     code = started()
     sign_in.deny(code.user_code, account)
     with pytest.raises(wire.SignInDenied):
-        sign_in.poll(code.device_code)
+        sign_in.poll(code.device_code, "192.0.2.1")
     with pytest.raises(wire.SignInExpired):
         sign_in.confirm(code.user_code, account)
 
@@ -86,7 +86,7 @@ def test_confirmed_twice(account: Account) -> None:
     for again in (sign_in.confirm, sign_in.deny):
         with pytest.raises(wire.SignInExpired):
             again(code.user_code, other)
-    token = sign_in.poll(code.device_code).token
+    token = sign_in.poll(code.device_code, "192.0.2.1").token
     assert principal_of_token(token, Scope.VOLUNTEER).account_id == account.pk
 
 
@@ -96,7 +96,7 @@ def test_expires_after_ten_minutes(account: Account) -> None:
     with time_machine.travel(timezone.now() + timedelta(minutes=10, seconds=1), tick=False):
         for code in (pending, confirmed):
             with pytest.raises(wire.SignInExpired):
-                sign_in.poll(code.device_code)
+                sign_in.poll(code.device_code, "192.0.2.1")
         with pytest.raises(wire.SignInExpired):
             sign_in.confirm(pending.user_code, account)
     assert not ApiToken.objects.exists()
@@ -104,7 +104,7 @@ def test_expires_after_ten_minutes(account: Account) -> None:
 
 def test_unknown_codes(account: Account) -> None:
     with pytest.raises(wire.SignInExpired):
-        sign_in.poll("nobody has this")
+        sign_in.poll("nobody has this", "192.0.2.1")
     with pytest.raises(wire.SignInExpired):
         sign_in.confirm("BBBB-BBBB", account)
     with pytest.raises(wire.SignInExpired):
@@ -116,14 +116,14 @@ def test_suspended_between_confirmation_and_poll(account: Account) -> None:
     sign_in.confirm(code.user_code, account)
     services.suspend(account)
     with pytest.raises(wire.AccountSuspended):
-        sign_in.poll(code.device_code)
+        sign_in.poll(code.device_code, "192.0.2.1")
     assert not ApiToken.objects.exists()
 
 
 def test_lab(lab: Lab) -> None:
     code = started(Scope.LAB)
     sign_in.confirm(code.user_code, lab.owner)
-    answer = sign_in.poll(code.device_code)
+    answer = sign_in.poll(code.device_code, "192.0.2.1")
     assert (answer.lab, answer.lab_name) == (lab.key.hex, "Lab")
     assert principal_of_token(answer.token, Scope.LAB).lab == lab.pk
 
@@ -133,7 +133,7 @@ def test_lab_that_is_named(lab: Lab, account: Account) -> None:
     with pytest.raises(wire.NotAllowed):
         sign_in.confirm(code.user_code, account)
     sign_in.confirm(code.user_code, lab.owner)
-    assert sign_in.poll(code.device_code).lab == lab.key.hex
+    assert sign_in.poll(code.device_code, "192.0.2.1").lab == lab.key.hex
     with pytest.raises(wire.UnknownLab):
         started(Scope.LAB, "0" * 32)
 
@@ -147,7 +147,7 @@ def test_lab_must_be_chosen_among_several(lab: Lab) -> None:
     with pytest.raises(wire.NotAllowed, match="Choose"):
         sign_in.confirm(code.user_code, lab.owner)
     sign_in.confirm(code.user_code, lab.owner, lab=second)
-    assert sign_in.poll(code.device_code).lab == second.key.hex
+    assert sign_in.poll(code.device_code, "192.0.2.1").lab == second.key.hex
 
 
 def test_lab_of_others(lab: Lab, account: Account) -> None:
@@ -186,10 +186,22 @@ def test_polls_and_starts_are_limited() -> None:
     with pytest.raises(wire.RateLimited):  # noqa: PT012
         for _ in range(sign_in.POLLS.most + 1):
             with pytest.raises(wire.SignInPending):
-                sign_in.poll(code.device_code)
+                sign_in.poll(code.device_code, "192.0.2.1")
     RateLimit.objects.update(count=10_000)
     with pytest.raises(wire.RateLimited):
         started()
+
+
+def test_polls_with_unknown_codes_are_limited() -> None:
+    code = started()
+    for number in range(60):
+        with pytest.raises(wire.SignInExpired):
+            sign_in.poll(f"made up {number}", "192.0.2.1")
+    with pytest.raises(wire.RateLimited):
+        sign_in.poll("another", "192.0.2.1")
+    assert RateLimit.objects.count() == 2, "no row for each code that somebody makes up"
+    with pytest.raises(wire.SignInPending):
+        sign_in.poll(code.device_code, "192.0.2.2")
 
 
 def test_limits_tell_no_address() -> None:
@@ -209,7 +221,7 @@ def test_many_polls_at_once_yield_one_token() -> None:
     account = services.create_account("ada@example.org")
     code = started()
     sign_in.confirm(code.user_code, account)
-    answers = at_once(8, lambda: sign_in.poll(code.device_code))
+    answers = at_once(8, lambda: sign_in.poll(code.device_code, "192.0.2.1"))
     tokens = [answer for answer in answers if isinstance(answer, SignInToken)]
     assert len(tokens) == 1
     assert sum(isinstance(answer, wire.SignInExpired) for answer in answers) == 7
@@ -224,7 +236,7 @@ def test_many_confirmations_at_once_are_one() -> None:
     answers = at_once(6, lambda: sign_in.confirm(code.user_code, left.pop()))
     confirmed = [answer for answer in answers if isinstance(answer, SignIn)]
     assert len(confirmed) == 1
-    token = sign_in.poll(code.device_code).token
+    token = sign_in.poll(code.device_code, "192.0.2.1").token
     assert principal_of_token(token, Scope.VOLUNTEER).account_id == confirmed[0].account_id
 
 

@@ -112,7 +112,7 @@ _embedded = {
         "durable": env.bool("GOBLIN_DATABASE_DURABLE", default=True),
     },
 }
-_server = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
+_server: Any = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
 # Planning the statements of an exchange costs more than running them, so each connection plans them
 # once; no sequential scan, since such a plan may be older than the growth of its tables.
 _planning = {

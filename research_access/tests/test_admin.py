@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 
 from accounts import services as accounts
@@ -107,6 +108,34 @@ def test_accounts(operator: Client, researcher: Account, reviewer: Account) -> N
     assert Account.objects.get(pk=reviewer.pk).state == "active", "nobody locks themselves out"
     act(operator, "/admin/accounts/account/", "reinstate", researcher.pk)
     assert Account.objects.get(pk=researcher.pk).state == "active"
+
+
+def staff_with(*permissions: str) -> Client:
+    account = accounts.create_account("staff@example.org")
+    account.is_staff = True
+    account.save()
+    account.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(account)
+    return client
+
+
+def test_who_may_look_may_not_act(approved: AccessRequest, researcher: Account) -> None:
+    client = staff_with("view_account", "view_accessrequest")
+    assert client.get(REQUESTS).status_code == 200
+    act(client, "/admin/accounts/account/", "suspend", researcher.pk)
+    act(client, REQUESTS, "revoke", approved.pk, reason="x")
+    assert Account.objects.get(pk=researcher.pk).state == "active"
+    assert AccessRequest.objects.get().state == "approved"
+
+
+def test_staff_give_themselves_no_rights(researcher: Account) -> None:
+    client = staff_with("view_account", "change_account", "change_person", "view_person")
+    mine = Account.objects.get(person__email="staff@example.org")
+    person = {"person-TOTAL_FORMS": "0", "person-INITIAL_FORMS": "0"}
+    client.post(f"/admin/accounts/account/{mine.pk}/change/", {"is_superuser": "on", **person})
+    mine.refresh_from_db()
+    assert not mine.is_superuser
 
 
 def test_others_are_kept_out(researcher: Account) -> None:
