@@ -15,6 +15,7 @@ from goblin_wire.data import Manifest, UploadStatus
 from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Holding, Lease, Want
 from goblin_wire.http import HttpClient
 from goblin_wire.protocol import CAPABILITY_SCHEME, DIGEST_HEADER, MAX_MANIFEST_BYTES, PROTOCOL
+from goblin_wire.volunteer import VolunteerStatus
 from opgraph.executor import execute
 from opgraph.graph import Graph
 
@@ -30,6 +31,7 @@ class ScriptedVolunteer:
         self.seq = 0
         self.memory = memory
         self.settled: dict[str, Any] = {}
+        self._manifests: dict[str, Manifest] = {}
 
     def exchange(self, *, units: int = 0, **parts: Any) -> ExchangeReply:
         """One exchange; `parts` are fields of the request (`holding`, `done`, ...)."""
@@ -58,6 +60,10 @@ class ScriptedVolunteer:
             flops_per_s=5e10,
         )
 
+    def status(self) -> VolunteerStatus:
+        """What the site tells the account about its machines and refused results."""
+        return self.site.call("GET", "/api/v1/volunteer/status", None, VolunteerStatus)
+
     def hold(self, *leases: Lease, progress: float = 0.5) -> ExchangeReply:
         return self.exchange(holding=[Holding(lease=x.lease, progress=progress) for x in leases])
 
@@ -73,8 +79,13 @@ class ScriptedVolunteer:
         )
 
     def manifest(self, lease: Lease) -> Manifest:
-        path = f"/v1/leases/{lease.lease}/manifest"
-        return self.lab(lease).call("GET", path, None, Manifest, limit=MAX_MANIFEST_BYTES)
+        """What the unit reads and writes; asked for once, it can't be had after the job's end."""
+        if lease.lease not in self._manifests:
+            path = f"/v1/leases/{lease.lease}/manifest"
+            self._manifests[lease.lease] = self.lab(lease).call(
+                "GET", path, None, Manifest, limit=MAX_MANIFEST_BYTES
+            )
+        return self._manifests[lease.lease]
 
     def graph(self, lease: Lease, manifest: Manifest) -> Graph:
         path = f"/v1/leases/{lease.lease}/blobs/{manifest.graph}"
