@@ -73,7 +73,9 @@ def test_a_reason_to_wait_is_printed_once() -> None:
     view = progress.Lines(stream)
     for _ in range(5):
         view.show(info(0, state=JobState.WAITING, reason="0 volunteers are online"))
-    assert stream.getvalue().count("0 volunteers are online") == 1
+    view.show(info(0, state=JobState.PAUSED, reason="the disk is full"))
+    assert stream.getvalue().count("waiting: 0 volunteers are online") == 1
+    assert "paused: the disk is full" in stream.getvalue()
 
 
 def test_a_terminal_gets_a_bar() -> None:

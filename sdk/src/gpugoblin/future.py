@@ -59,6 +59,8 @@ def _feed(future: Future[NDArray[Any]], job: Job) -> None:
     except BaseException as problem:
         with suppress(InvalidStateError):
             future.set_exception(problem)
-        return
-    with suppress(InvalidStateError):
-        future.set_result(outcome)
+    else:
+        with suppress(InvalidStateError):
+            future.set_result(outcome)
+    finally:
+        job.connection.forget()  # this thread's own sockets

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpugoblin.future import JobFuture
 
 GLANCE_S = 2.0
-"""How long printing a job waits for a lab node that is away."""
+"""How long printing a job, and `why()`, wait for a lab node that is away."""
 
 
 class Job:
@@ -44,7 +44,7 @@ class Job:
     """
 
     def __init__(self, connection: Connection, info: control.JobInfo | str) -> None:
-        self._connection = connection
+        self.connection = connection
         self._info = info if isinstance(info, control.JobInfo) else None
         self.id = info.job if isinstance(info, control.JobInfo) else info
         self._future: JobFuture | None = None
@@ -68,7 +68,8 @@ class Job:
     def why(self) -> str:
         """One sentence: what it is doing, or why it waits or ended, and since when."""
         try:
-            return job_text.why(self._now())
+            self._info = job_info(self.connection, self.id, patience=GLANCE_S)
+            return job_text.why(self._info)
         except (Unreachable, Unavailable) as problem:
             return job_text.absent(self._info, problem)
 
@@ -78,7 +79,7 @@ class Job:
 
     def watch(self) -> Iterator[Progress]:
         """Each change of the progress as it happens, until the job is finished."""
-        for info in changes(self._connection, self.id):
+        for info in changes(self.connection, self.id):
             self._info = info
             yield Progress(info)
 
@@ -87,12 +88,12 @@ class Job:
 
         Raises `JobFailed` or `JobCancelled` after the last one where the job ended so.
         """
-        yield from parts(self._connection, self.id)
+        yield from parts(self.connection, self.id)
         self._raise_if_lost(self._now())
 
     def report(self) -> Report:
         """Who computed what, what was refused and why, residuals, bytes, exposure."""
-        found = self._connection.call("GET", f"{self._path}/report", None, control.Report)
+        found = self.connection.call("GET", f"{self._path}/report", None, control.Report)
         return Report(found)
 
     def result(
@@ -111,7 +112,7 @@ class Job:
         view = self._view(show)
         try:
             self._wait(timeout, view)
-            return result.fetch(self._connection, self.id, to=to, note=view.note)
+            return result.fetch(self.connection, self.id, to=to, note=view.note)
         except KeyboardInterrupt:
             view.close()
             print(job_text.interrupted(self.id, self._info), file=sys.stderr)  # noqa: T201
@@ -141,7 +142,7 @@ class Job:
 
     def cancel(self) -> bool:
         """Stop it. False where it had ended before; it is `cancelled` once all leases are gone."""
-        reply = self._connection.call("POST", f"{self._path}/cancel", None, control.CancelReply)
+        reply = self.connection.call("POST", f"{self._path}/cancel", None, control.CancelReply)
         return reply.cancelled
 
     def future(self) -> Future[NDArray[Any]]:
@@ -173,7 +174,7 @@ class Job:
     def _wait(self, timeout: float | None, view: View) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
         info = self._info
-        following = changes(self._connection, self.id, deadline=deadline, note=view.note)
+        following = changes(self.connection, self.id, deadline=deadline, note=view.note)
         for info in following:
             self._info = info
             view.show(info)
@@ -194,13 +195,13 @@ class Job:
             )
 
     def _now(self) -> control.JobInfo:
-        self._info = job_info(self._connection, self.id)
+        self._info = job_info(self.connection, self.id)
         return self._info
 
     def _glance(self) -> tuple[control.JobInfo | None, str]:
         """The facts for printing: now, or the last known and why there are no newer ones."""
         try:
-            self._info = job_info(self._connection, self.id, patience=0.0, read_timeout=GLANCE_S)
+            self._info = job_info(self.connection, self.id, patience=0.0, read_timeout=GLANCE_S)
         except Problem as problem:
             return self._info, problem.detail
         return self._info, ""
@@ -223,7 +224,7 @@ class Job:
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Callable[[str, str], Job], tuple[str, str]]:
-        return reopen, (self._connection.place, self.id)
+        return reopen, (self.connection.place, self.id)
 
 
 def reopen(place: str, job: str) -> Job:

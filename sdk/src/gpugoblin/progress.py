@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Protocol, TextIO
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
 from goblin_wire.control import JobInfo
-from goblin_wire.states import FINISHED_JOBS
+from goblin_wire.states import FINISHED_JOBS, JobState
 from gpugoblin import words
 
 UPDATES_PER_S = 2
@@ -89,7 +90,7 @@ class Lines:
 
     def show(self, info: JobInfo) -> None:
         progress = Progress(info)
-        standing = f"{info.state.value}: {info.reason}" if info.state == "waiting" else ""
+        standing = _held_up(info)
         if standing and standing != self._said:
             self._said = standing
             self.note(standing)
@@ -125,7 +126,7 @@ class Bar:
 
     def show(self, info: JobInfo) -> None:
         progress = Progress(info)
-        reason = f"{info.state.value}: {info.reason}" if info.state == "waiting" else progress.text
+        reason = _held_up(info) or progress.text
         self._bar.update(
             self._task, completed=progress.fraction, description=_title(info), text=reason
         )
@@ -189,11 +190,15 @@ def in_notebook() -> bool:
 def choose(render: Callable[[JobInfo, str], dict[str, str]], stream: TextIO | None = None) -> View:
     """The view that fits where the output goes: notebook card, terminal bar, or plain lines."""
     if in_notebook():
-        from IPython.display import display  # type: ignore[import-not-found]
-
-        return Notebook(render, display=display)
+        return Notebook(render, display=import_module("IPython.display").display)
     target = stream or sys.stderr
     return Bar(target) if target.isatty() else Lines(target)
+
+
+def _held_up(info: JobInfo) -> str:
+    """Why nothing moves, or nothing where it does."""
+    still = (JobState.WAITING, JobState.PAUSED)
+    return f"{info.state.value}: {info.reason}" if info.state in still and info.reason else ""
 
 
 def _title(info: JobInfo) -> str:
