@@ -64,7 +64,7 @@ class Network:
                 # Last, as a lab that has nothing to do asks for the network's figures rarely.
                 self._start(lab.result()).wait_ready()
         except BaseException:
-            self.stop()
+            self.stop(patient=False)
             raise
 
     def start_site(self) -> None:
@@ -136,15 +136,17 @@ class Network:
             if not process.alive():
                 raise NetworkError(f"{process.name} ended: {process.last_words()}")
 
-    def stop(self) -> list[str]:
-        """Stop everything; the names of those that had to be killed."""
-        stubborn = []
-        order = [name for name in reversed(self.processes) if name != "database"]
-        for name in order:
-            self.processes[name].ask_to_stop()
-        for name in [*order, "database"]:  # the database last: the others still write to it
-            if name in self.processes and not self.processes[name].stop():
-                stubborn.append(name)
+    def stop(self, *, patient: bool = True) -> list[str]:
+        """Stop everything; the names of those that had to be killed.
+
+        Without patience all but the database are killed at once: a kill harms nothing.
+        """
+        others = [self.processes[name] for name in reversed(self.processes) if name != "database"]
+        for process in others:
+            process.ask_to_stop() if patient else process.kill(whole=True)
+        # The database last: the others still write to it, and its files are removed next.
+        ended = [*others, *(part for part in self.processes.values() if part.name == "database")]
+        stubborn = [process.name for process in ended if not process.stop()]
         self.processes.clear()
         if self._temporary:
             shutil.rmtree(self.places.folder, ignore_errors=True)
@@ -160,8 +162,8 @@ class Network:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.stop(patient=kind is None)
 
     def _start(self, process: Process) -> Process:
         self.processes[process.name] = process
