@@ -45,6 +45,9 @@ def test_the_form_is_what_the_documentation_says() -> None:
     assert graph.id == blake3(FORM).hexdigest()
 
 
+WIDE = Limits(file_bytes=1 << 25)
+
+
 def changed(graph: Graph, path: tuple[Any, ...], value: Any) -> bytes:
     tree = json.loads(graph.to_bytes())
     at = tree
@@ -173,6 +176,22 @@ def test_huge_sizes_are_counted_and_not_allocated() -> None:
     data = build.build(build.apply("add", x0, x0)).to_bytes()
     with pytest.raises(LimitError):
         Graph.from_bytes(data)
+
+
+def test_a_list_of_many_sizes_is_refused_at_once() -> None:
+    tree = json.loads(FORM)
+    tree["nodes"][0].update(operator="reshape", attributes={"shape": [str(2**52 + 1)] * 200_000})
+    with pytest.raises(GraphError) as refusal:
+        Graph.from_bytes(json.dumps(tree, sort_keys=True, separators=(",", ":")).encode(), WIDE)
+    assert refusal.value.code == "wrong_attributes"
+
+
+def test_a_tensor_of_many_axes_is_refused_at_once() -> None:
+    tree = json.loads(FORM)
+    tree["placeholders"][0]["shape"] = [2**52 + 1] * 200_000
+    with pytest.raises(LimitError) as refusal:
+        Graph.from_bytes(json.dumps(tree, sort_keys=True, separators=(",", ":")).encode(), WIDE)
+    assert refusal.value.code == "too_many_axes"
 
 
 @given(st.binary(max_size=300))

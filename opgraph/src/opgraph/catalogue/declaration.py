@@ -23,6 +23,9 @@ DtypeTable: TypeAlias = Mapping[tuple[str, ...], tuple[str, ...]]
 
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1
 
+LONGEST_LIST = 64
+"""Of integers in an attribute: shape rules multiply them, and a long product takes for ever."""
+
 ShapeRule: TypeAlias = Callable[[Sequence[Shape], Attributes], tuple[Shape, ...]]
 Count: TypeAlias = Callable[[Types, Attributes], int]
 View: TypeAlias = Callable[[Array, Attributes], Array]
@@ -77,7 +80,9 @@ def _is_integer(value: object) -> bool:
 def fits(kind: AttributeKind, value: AttributeValue) -> bool:
     """Whether a value is one of that kind of attribute."""
     if kind == "integers":
-        return isinstance(value, tuple) and all(map(_is_integer, value))
+        return (
+            isinstance(value, tuple) and len(value) <= LONGEST_LIST and all(map(_is_integer, value))
+        )
     if kind == "integer":
         return _is_integer(value)
     if kind == "dtype":

@@ -12,7 +12,7 @@ from opgraph.partition.estimate import UPLINK, estimate
 from opgraph.partition.figures import LabFigures, NetworkFigures
 from opgraph.partition.product import ProductPlan, plan_product
 
-DIVISORS = (1, 2, 4)
+DIVISORS = (2, 4)
 """Planned for at least a quarter of the devices: a lost unit must not cost too much."""
 
 
