@@ -89,6 +89,20 @@ def test_a_terminal_gets_a_bar() -> None:
     assert "[not markup]" in stream.getvalue()
 
 
+def test_row_20_an_upload_shows_how_far_it_is() -> None:
+    stream = io.StringIO()
+    with progress.sending(1 << 30, stream) as tell:
+        for step in range(1, 65):
+            tell(step << 24, 1 << 30)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == "Sending 1 GiB: 100 %"
+    terminal = Terminal()
+    with progress.sending(1 << 30, terminal) as tell:
+        tell(1 << 29, 1 << 30)
+    assert "Sending 1 GiB" in terminal.getvalue()
+
+
 class Display:
     """What IPython's `display` does: notes what was shown, returns a handle."""
 

@@ -39,7 +39,9 @@ def line(job: str, info: JobInfo | None, trouble: str) -> str:
         return f"<gpugoblin.Job {job}: {trouble}>"
     name = f" {info.name!r}" if info.name else ""
     away = f" [as last known: {trouble}]" if trouble else ""
-    return f"<gpugoblin.Job{name} {job}: {why(info).rstrip('.')}; {Progress(info).text}{away}>"
+    standing = why(info).rstrip(".")
+    done = f"; {Progress(info).text}" if info.reason else ""
+    return f"<gpugoblin.Job{name} {job}: {standing}{done}{away}>"
 
 
 def html(job: str, info: JobInfo | None, trouble: str) -> str:

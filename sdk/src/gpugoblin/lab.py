@@ -9,8 +9,6 @@ from typing import Any, overload
 import msgspec
 import numpy
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import Progress as RichProgress
 
 from goblin_wire import control
 from goblin_wire.protocol import INLINE_BYTES, PROTOCOL
@@ -24,6 +22,7 @@ from gpugoblin.graphs import computation
 from gpugoblin.intake import as_numpy
 from gpugoblin.job import Job
 from gpugoblin.operands import check_dtype
+from gpugoblin.progress import sending
 from gpugoblin.upload import upload
 from gpugoblin.waiting import job_info
 
@@ -217,9 +216,8 @@ def connect(lab: str | os.PathLike[str] | None = None, key: str | None = None) -
 def _sent(connection: Connection, content: NDArray[Any]) -> control.ArrayInfo:
     if content.nbytes <= INLINE_BYTES:
         return upload(connection, content, lambda _done, _all: None)
-    with RichProgress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"Sending {words.size(content.nbytes)}", total=content.nbytes)
-        return upload(connection, content, lambda done, _all: bar.update(task, completed=done))
+    with sending(content.nbytes) as tell:
+        return upload(connection, content, tell)
 
 
 __all__ = ["Jobs", "Lab", "Product", "connect"]

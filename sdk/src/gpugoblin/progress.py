@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Protocol, TextIO
 
@@ -193,6 +194,32 @@ def choose(render: Callable[[JobInfo, str], dict[str, str]], stream: TextIO | No
         return Notebook(render, display=import_module("IPython.display").display)
     target = stream or sys.stderr
     return Bar(target) if target.isatty() else Lines(target)
+
+
+@contextmanager
+def sending(size: int, stream: TextIO | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Shows an upload of `size` bytes; gives what to call with the bytes sent, and all bytes."""
+    target = stream or sys.stderr
+    title = f"Sending {words.size(size)}"
+    if not target.isatty():
+        yield _sending_lines(title, target)
+        return
+    with RichProgress(console=Console(file=target), transient=True) as bar:
+        task = bar.add_task(title, total=size)
+        yield lambda done, _all: bar.update(task, completed=done)
+
+
+def _sending_lines(title: str, stream: TextIO) -> Callable[[int, int], None]:
+    """One line per ten percent."""
+    due = LINE_EVERY
+
+    def tell(done: int, whole: int) -> None:
+        nonlocal due
+        if done >= due * whole:
+            print(f"{title}: {100 * done / whole:.0f} %", file=stream, flush=True)
+            due = LINE_EVERY * (int(done / whole / LINE_EVERY + 1e-9) + 1)
+
+    return tell
 
 
 def _held_up(info: JobInfo) -> str:
