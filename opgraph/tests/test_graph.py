@@ -155,7 +155,7 @@ def test_only_the_canonical_bytes_are_read(data: bytes) -> None:
         ("too_many_axes", Limits(rank=1)),
         ("too_many_elements", Limits(elements=19)),
         ("too_many_flops", Limits(flops=135)),
-        ("too_many_memory", Limits(peak_bytes=100)),
+        ("too_much_memory", Limits(peak_bytes=100)),
     ],
 )
 def test_a_graph_above_a_limit_is_refused(code: str, limits: Limits) -> None:

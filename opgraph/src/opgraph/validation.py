@@ -41,13 +41,13 @@ def validate(graph: Graph, limits: Limits | None = None) -> None:
     _check_nodes(graph, limits)
     _check_outputs(graph)
     # Both walk the whole graph and rely on what was checked above.
-    _at_most("flops", "operations", flops(graph), limits.flops)
-    _at_most("memory", "bytes of memory", peak_bytes(graph), limits.peak_bytes)
+    _at_most("too_many_flops", "operations", flops(graph), limits.flops)
+    _at_most("too_much_memory", "bytes of memory", peak_bytes(graph), limits.peak_bytes)
 
 
 def _at_most(code: str, what: str, value: int, limit: int) -> None:
     if value > limit:
-        raise LimitError(f"too_many_{code}", f"The graph has {value} {what}; the limit is {limit}.")
+        raise LimitError(code, f"The graph has {value} {what}; the limit is {limit}.")
 
 
 def _check_counts(graph: Graph, limits: Limits) -> None:
@@ -56,9 +56,9 @@ def _check_counts(graph: Graph, limits: Limits) -> None:
             "unknown_catalogue",
             f"The graph needs catalogue {graph.catalogue}; this is {CATALOGUE_VERSION}.",
         )
-    _at_most("nodes", "nodes", len(graph.nodes), limits.nodes)
-    _at_most("placeholders", "placeholders", len(graph.placeholders), limits.placeholders)
-    _at_most("outputs", "outputs", len(graph.outputs), limits.outputs)
+    _at_most("too_many_nodes", "nodes", len(graph.nodes), limits.nodes)
+    _at_most("too_many_placeholders", "placeholders", len(graph.placeholders), limits.placeholders)
+    _at_most("too_many_outputs", "outputs", len(graph.outputs), limits.outputs)
 
 
 def _check_placeholders(graph: Graph, limits: Limits) -> None:
@@ -76,8 +76,8 @@ def _check_type(type_: TensorType, limits: Limits) -> None:
         raise GraphError("wrong_dtype", f"There is no dtype {type_.dtype[:32]!r}.")
     if min(type_.shape, default=0) < 0:
         raise GraphError("wrong_shape", f"{type_} has a negative size.")
-    _at_most("axes", "axes in a tensor", type_.rank, limits.rank)
-    _at_most("elements", "elements in a tensor", type_.elements, limits.elements)
+    _at_most("too_many_axes", "axes in a tensor", type_.rank, limits.rank)
+    _at_most("too_many_elements", "elements in a tensor", type_.elements, limits.elements)
 
 
 def _check_nodes(graph: Graph, limits: Limits) -> None:
