@@ -123,7 +123,10 @@ def test_settings_from_the_environment(tmp_path: Path) -> None:
     code = (
         "from django.conf import settings as s; import django; django.setup();"
         "print(s.SESSION_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, s.SECURE_HSTS_SECONDS > 0,"
-        " s.ALLOWED_HOSTS[0], s.SECURE_PROXY_SSL_HEADER[1], s.DATABASES['default']['NAME'])"
+        " s.ALLOWED_HOSTS[0], s.SECURE_PROXY_SSL_HEADER[1], s.DATABASES['default']['NAME']);"
+        "from django.core.checks import run_checks;"
+        "found = run_checks(include_deployment_checks=True);"
+        "print([m.id for m in found if not m.is_silenced()])"
     )
     environment = {
         "PATH": os.environ["PATH"],
@@ -138,4 +141,12 @@ def test_settings_from_the_environment(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert ran.stdout.split() == ["True", "True", "True", "gpugoblin.example", "https", "network"]
+    assert ran.stdout.split() == [
+        "True",
+        "True",
+        "True",
+        "gpugoblin.example",
+        "https",
+        "network",
+        "[]",
+    ]
