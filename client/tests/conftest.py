@@ -12,28 +12,29 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from goblin_client.directory import Membership, StateDirectory
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from servers import TOKEN, Lab, Site  # noqa: E402
+from servers import TOKEN, Lab, Site
 
 
-@pytest.fixture()
+@pytest.fixture
 def site() -> Iterator[Site]:
     made = Site()
     yield made
     made.close()
 
 
-@pytest.fixture()
+@pytest.fixture
 def lab() -> Iterator[Lab]:
     made = Lab()
     yield made
     made.close()
 
 
-@pytest.fixture()
+@pytest.fixture
 def state(tmp_path: Path, site: Site) -> StateDirectory:
     directory = StateDirectory(tmp_path / "state")
     directory.save(Membership(site=site.url, token=TOKEN, label="test"))
@@ -48,9 +49,21 @@ class Client:
         self.log = state.path.parent / f"client-{time.monotonic_ns()}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "goblin_client", "run", "--state", str(state.path),
-                 "--allow-private", "--memory", "512M", *arguments],
-                stdout=log, stderr=log, env={**os.environ, **environment},
+                [
+                    sys.executable,
+                    "-m",
+                    "goblin_client",
+                    "run",
+                    "--state",
+                    str(state.path),
+                    "--allow-private",
+                    "--memory",
+                    "512M",
+                    *arguments,
+                ],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **environment},
             )
         self.children: list[psutil.Process] = []
 
@@ -74,7 +87,7 @@ class Client:
                 child.kill()
 
 
-@pytest.fixture()
+@pytest.fixture
 def run(state: StateDirectory) -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
 

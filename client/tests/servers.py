@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import numpy
+from numpy.typing import NDArray
+
 from goblin_wire.blobs import blob_id, digest
 from goblin_wire.codec import decode, encode
 from goblin_wire.data import InputSpec, Manifest, TensorSpec, UploadStatus
@@ -38,7 +40,6 @@ from goblin_wire.problems import (
     UnknownLease,
 )
 from goblin_wire.volunteer import VolunteerStatus
-from numpy.typing import NDArray
 from opgraph.builder import GraphBuilder
 from opgraph.cost import flops
 from opgraph.graph import Graph
@@ -65,8 +66,14 @@ class Handler(BaseHTTPRequestHandler):
     def body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("Content-Length", "0")))
 
-    def reply(self, content: bytes, *, status: int = 200, kind: str = "application/json",
-              headers: dict[str, str] | None = None) -> None:
+    def reply(
+        self,
+        content: bytes,
+        *,
+        status: int = 200,
+        kind: str = "application/json",
+        headers: dict[str, str] | None = None,
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
@@ -161,34 +168,64 @@ class Lab(Partner):
         self.blobs[name] = content
         return name
 
-    def product(self, m: int = 48, k: int = 32, n: int = 40, *, slices: int = 2, seed: int = 0,
-                dtype: str = "float32", **changes: Any) -> Unit:
-        """A unit of this lab; `changes` go into the manifest."""
+    def product(
+        self,
+        m: int = 48,
+        k: int = 32,
+        n: int = 40,
+        *,
+        slices: int = 2,
+        seed: int = 0,
+        dtype: str = "float32",
+        pairs: int | None = None,
+        **changes: Any,
+    ) -> Unit:
+        """A unit of this lab, of `pairs` different slices; `changes` go into the manifest."""
         random = numpy.random.default_rng(seed)
-        parts = [(random.standard_normal((m, k)).astype(dtype),
-                  random.standard_normal((k, n)).astype(dtype)) for _ in range(slices)]
+        parts = [
+            (
+                random.standard_normal((m, k)).astype(dtype),
+                random.standard_normal((k, n)).astype(dtype),
+            )
+            for _ in range(pairs or slices)
+        ]
         graph = product_graph(m, k, n, slices, dtype)
         inputs = []
-        for number, pair in enumerate(parts):
-            for letter, array in zip("ab", pair, strict=True):
-                inputs.append(InputSpec(
-                    name=f"{letter}{number}", blob=self.blob(array.tobytes()),
-                    bytes=array.nbytes, dtype=dtype, shape=list(array.shape)))
-        expected = sum(a.astype("float64") @ b.astype("float64") for a, b in parts)
+        for number in range(slices):
+            for letter, array in zip("ab", parts[number % len(parts)], strict=True):
+                inputs.append(
+                    InputSpec(
+                        name=f"{letter}{number}",
+                        blob=self.blob(array.tobytes()),
+                        bytes=array.nbytes,
+                        dtype=dtype,
+                        shape=list(array.shape),
+                    )
+                )
+        expected = sum(
+            a.astype("float64") @ b.astype("float64") * len(range(number, slices, len(parts)))
+            for number, (a, b) in enumerate(parts)
+        )
         return self.unit(graph, inputs, numpy.asarray(expected), **changes)
 
-    def unit(self, graph: Graph, inputs: list[InputSpec], expected: NDArray[Any],
-             **changes: Any) -> Unit:
+    def unit(
+        self, graph: Graph, inputs: list[InputSpec], expected: NDArray[Any], **changes: Any
+    ) -> Unit:
         content = changes.pop("graph_content", graph.to_bytes())
         message = Manifest(
-            unit=secrets.token_hex(16), key=self.key.hex(), graph=self.blob(content),
-            graph_bytes=len(content), flops=flops(graph), memory=peak_bytes(graph), inputs=inputs,
-            outputs=[TensorSpec(dtype=each.dtype, shape=list(each.shape))
-                     for each in graph.output_types],
+            unit=secrets.token_hex(16),
+            key=self.key.hex(),
+            graph=self.blob(content),
+            graph_bytes=len(content),
+            flops=flops(graph),
+            memory=peak_bytes(graph),
+            inputs=inputs,
+            outputs=[
+                TensorSpec(dtype=each.dtype, shape=list(each.shape)) for each in graph.output_types
+            ],
         )
         message = msgspec.structs.replace(message, **changes)
-        unit = Unit(message.unit, encode(message), message, expected, message.flops,
-                    message.memory)
+        unit = Unit(message.unit, encode(message), message, expected, message.flops, message.memory)
         self.units[unit.id] = unit
         return unit
 
@@ -221,8 +258,12 @@ class Lab(Partner):
         start, end = (int(each) for each in ranged.removeprefix("bytes=").split("-"))
         part = content[start : end + 1]
         self.served += len(part)
-        handler.reply(part, status=206, kind="application/octet-stream",
-                      headers={"Content-Range": f"bytes {start}-{end}/{len(content)}"})
+        handler.reply(
+            part,
+            status=206,
+            kind="application/octet-stream",
+            headers={"Content-Range": f"bytes {start}-{end}/{len(content)}"},
+        )
 
     def _size(self, unit: Unit, index: int) -> int:
         spec = unit.message.outputs[index]
@@ -230,8 +271,9 @@ class Lab(Partner):
 
     def _status(self, lease: str, unit: Unit, index: int) -> UploadStatus:
         staging = self.staging.get((lease, index), Staging())
-        return UploadStatus(received=len(staging.content), bytes=self._size(unit, index),
-                            complete=staging.complete)
+        return UploadStatus(
+            received=len(staging.content), bytes=self._size(unit, index), complete=staging.complete
+        )
 
     def _put(self, handler: Handler, lease: str, unit: Unit, index: int) -> None:
         offset = int(parse_qs(urlsplit(handler.path).query)["offset"][0])
@@ -327,13 +369,21 @@ class Site(Partner):
         unknown = self._reports(request)
         listed = {each.lease for each in request.holding} | {each.lease for each in request.done}
         again = [lease for lease, _ in self.open.values() if lease.lease not in listed]
-        leases = [self._lease(*self.offers.pop(0), want.device) for want in request.want
-                  for _ in range(min(want.units, len(self.offers)))]
+        leases = [
+            self._lease(*self.offers.pop(0), want.device)
+            for want in request.want
+            for _ in range(min(want.units, len(self.offers)))
+        ]
         ended, self.ended = self.ended, []
         return ExchangeReply(
-            leases=leases, again=again, unknown=unknown, ended=ended,
-            settled=self._settlements(request), poll_after_ms=self.poll_after_ms,
-            wait_url=f"{self.url}/wait", ticket=str(self.changes),
+            leases=leases,
+            again=again,
+            unknown=unknown,
+            ended=ended,
+            settled=self._settlements(request),
+            poll_after_ms=self.poll_after_ms,
+            wait_url=f"{self.url}/wait",
+            ticket=str(self.changes),
         )
 
     def _reports(self, request: ExchangeRequest) -> list[Unknown]:
@@ -349,8 +399,10 @@ class Site(Partner):
     def _settlements(self, request: ExchangeRequest) -> list[Settled]:
         if not self.settling:
             return []
-        return [self.settled.get(lease, Settled(lease=lease, verdict="accepted", flops=1))
-                for lease in {each.lease for each in request.done} & self.reported.keys()]
+        return [
+            self.settled.get(lease, Settled(lease=lease, verdict="accepted", flops=1))
+            for lease in {each.lease for each in request.done} & self.reported.keys()
+        ]
 
     def _lease(self, lab: Lab, unit: Unit, device: str) -> Lease:
         lease = make_lease(lab, unit, device, seconds=self.lease_seconds)
@@ -358,20 +410,33 @@ class Site(Partner):
         return lease
 
 
-def make_lease(lab: Lab, unit: Unit, device: str = "cpu", *, seconds: float = 60.0,
-               **changes: Any) -> Lease:
+def make_lease(
+    lab: Lab, unit: Unit, device: str = "cpu", *, seconds: float = 60.0, **changes: Any
+) -> Lease:
     """A lease on a unit, known to its lab."""
     lease = secrets.token_hex(16)
     lab.leases[lease] = unit
     outputs = sum(lab._size(unit, index) for index in range(len(unit.message.outputs)))
-    claims = {"lab": lab.id, "lease": lease, "unit": unit.id, "manifest": digest(unit.manifest),
-              "output_bytes": outputs, "note": f"lease-{lease}"}
+    claims = {
+        "lab": lab.id,
+        "lease": lease,
+        "unit": unit.id,
+        "manifest": digest(unit.manifest),
+        "output_bytes": outputs,
+        "note": f"lease-{lease}",
+    }
     body = base64.urlsafe_b64encode(msgspec.json.encode(claims)).rstrip(b"=").decode()
     made = Lease(
-        lease=lease, unit=unit.id, device=device, seconds=seconds, flops=unit.flops,
+        lease=lease,
+        unit=unit.id,
+        device=device,
+        seconds=seconds,
+        flops=unit.flops,
         memory=unit.memory,
         input_bytes=unit.message.graph_bytes + sum(each.bytes for each in unit.message.inputs),
-        output_bytes=outputs, lab=lab.address, capability=f"{body}.c2ln",
+        output_bytes=outputs,
+        lab=lab.address,
+        capability=f"{body}.c2ln",
     )
     return msgspec.structs.replace(made, **changes)
 
@@ -387,8 +452,13 @@ def _claims_text(handler: Handler) -> str:
 def product_graph(m: int, k: int, n: int, slices: int, dtype: str = "float32") -> Graph:
     """A tile of m x n whose sum runs over `slices` slices of depth k."""
     builder = GraphBuilder()
-    pairs = [(builder.placeholder(f"a{each}", dtype, (m, k)),
-              builder.placeholder(f"b{each}", dtype, (k, n))) for each in range(slices)]
+    pairs = [
+        (
+            builder.placeholder(f"a{each}", dtype, (m, k)),
+            builder.placeholder(f"b{each}", dtype, (k, n)),
+        )
+        for each in range(slices)
+    ]
     value = builder.apply("matmul", *pairs[0])
     for pair in pairs[1:]:
         value = builder.apply("matmul_add", value, *pair)

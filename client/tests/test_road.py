@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy
-from conftest import Client, until
 from servers import Lab, Site
+
+from conftest import Client, until
 
 
 def test_units_are_computed_uploaded_and_settled(

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from goblin_client.scheduling.scheduler import NEVER, Scheduler
+from goblin_client.scheduling.state import NEVER, State
 from goblin_client.store import Store
 from goblin_wire.states import WorkState
 
@@ -28,17 +28,15 @@ def of_store(store: Store) -> dict[str, Any]:
     }
 
 
-def of_scheduler(
-    scheduler: Scheduler, now: float, pids: dict[str, int], unix: float
-) -> dict[str, Any]:
+def of_state(state: State, now: float, pids: dict[str, int], unix: float) -> dict[str, Any]:
     """The state of a running client."""
-    until = scheduler.paused_until
+    until = state.paused_until
     return {
-        "host": scheduler.talk.host,
+        "host": state.talk.host,
         "paused": until is not None,
         "paused_until": None if until in (None, NEVER) else unix + (until - now),
-        "notice": scheduler.notice,
-        "trouble": scheduler.trouble,
+        "notice": state.notice,
+        "trouble": state.trouble,
         "devices": [
             {
                 "device": device.name,
@@ -49,7 +47,7 @@ def of_scheduler(
                 "flops_per_s": device.flops_per_s,
                 "pid": pids.get(device.name),
             }
-            for device in scheduler.devices.values()
+            for device in state.devices.values()
         ],
         "units": [
             {
@@ -59,9 +57,9 @@ def of_scheduler(
                 "state": str(work.state),
                 "progress": round(work.holding().progress, 3),
             }
-            for work in scheduler.works.values()
+            for work in state.works.values()
         ],
         "waiting_for_verdict": sum(
-            1 for work in scheduler.works.values() if work.state is WorkState.REPORTED
+            1 for work in state.works.values() if work.state is WorkState.REPORTED
         ),
     }

@@ -137,10 +137,10 @@ class Store:
 
     def history(self, limit: int) -> list[Settlement]:
         """What was settled, newest first."""
-        columns = "lease, lab, at, verdict, code, reason, flops"
         found = self._db.execute(
-            f"SELECT {columns} FROM settled ORDER BY number DESC LIMIT ?",
-            (limit,),  # noqa: S608
+            "SELECT lease, lab, at, verdict, code, reason, flops FROM settled"
+            " ORDER BY number DESC LIMIT ?",
+            (limit,),
         )
         return [_settlement(row) for row in found]
 

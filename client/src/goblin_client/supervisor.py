@@ -18,7 +18,8 @@ from goblin_client.lanes import Lane
 from goblin_client.pool import DevicePool
 from goblin_client.scheduling import actions, events
 from goblin_client.scheduling.events import Event
-from goblin_client.scheduling.scheduler import NEVER, Scheduler
+from goblin_client.scheduling.scheduler import Scheduler
+from goblin_client.scheduling.state import NEVER
 from goblin_client.site import Site, Waiter
 from goblin_client.store import Settlement, Store
 from goblin_client.transfer.cache import BlobCache
@@ -99,7 +100,7 @@ class Supervisor:
                 result, uploaded=uploaded, since=now - max(0.0, unix - result.made), now=now
             )
             self._resumed.add(lease)
-        self._held.update(self._scheduler.works)
+        self._held.update(self._scheduler.state.works)
         for file in self._directory.results.iterdir():
             if file.name.partition(".")[0] not in self._held:
                 file.unlink()
@@ -159,7 +160,7 @@ class Supervisor:
 
     def _let_go(self) -> None:
         """Clean up behind leases that are over; note new ones."""
-        works = self._scheduler.works
+        works = self._scheduler.state.works
         for lease in self._held - works.keys():
             self._downloads.forget(lease)
             for file in self._directory.results.glob(f"{lease}.*"):
@@ -184,7 +185,7 @@ class Supervisor:
             self._events.put(events.ResumeAsked())
         elif command.name == "leave":
             self._events.put(events.StopAsked())
-        running = snapshot.of_scheduler(self._scheduler, now, self._pool.pids(), unix)
+        running = snapshot.of_state(self._scheduler.state, now, self._pool.pids(), unix)
         return {
             **snapshot.of_store(self._store),
             **running,

@@ -21,7 +21,7 @@ class Backend(Protocol):
     kind: str
     """Kind of the device, as part of its class."""
 
-    def memory(self, allowed: int) -> int:
+    def memory(self, allowed: int, /) -> int:
         """Bytes that a unit may use, where the program was allowed `allowed`."""
 
     def load(self, array: Array) -> Array:
@@ -39,7 +39,7 @@ class Cpu:
     kind: str
     xp: Any = numpy
 
-    def memory(self, allowed: int) -> int:
+    def memory(self, allowed: int, /) -> int:
         return allowed
 
     def load(self, array: Array) -> Array:
@@ -72,7 +72,7 @@ class Gpu:
         name = properties["name"]
         self.kind = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
 
-    def memory(self, allowed: int) -> int:
+    def memory(self, _allowed: int, /) -> int:
         return int(self._free * SHARE_OF_GPU)
 
     def load(self, array: Array) -> Array:

@@ -46,6 +46,7 @@ def examine(backend: Backend, threads: int) -> str:
 def measure_speed(backend: Backend, threads: int) -> float:
     """Floating-point operations per second in float32 products, measured within `PROBE_S`."""
     ends = time.perf_counter() + PROBE_S
+    _product(FIRST_SIZE, backend, threads)  # the first one also loads and plans
     size, best = FIRST_SIZE, 0.0
     while True:
         began = time.perf_counter()

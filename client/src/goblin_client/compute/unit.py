@@ -30,6 +30,10 @@ def _read_graph(path: str) -> Graph:
     return Graph.from_bytes(Path(path).read_bytes())
 
 
+class InputMissing(Exception):
+    """The file of an input is gone."""
+
+
 class UnitRun:
     """One unit on one device.
 
@@ -88,7 +92,10 @@ class UnitRun:
             began = time.perf_counter()
             self._wait_for(place)
             self._waited += time.perf_counter() - began
-            array = _input(self._order.inputs[place])
+            try:
+                array = _input(self._order.inputs[place])
+            except (FileNotFoundError, ValueError):
+                raise InputMissing from None
             weakref.finalize(array, self._released, place)
             return self._backend.load(array)
 

@@ -25,7 +25,7 @@ from goblin_client.compute.messages import (
     send,
 )
 from goblin_client.compute.probe import cpu_kind, examine, measure_speed
-from goblin_client.compute.unit import UnitRun
+from goblin_client.compute.unit import InputMissing, UnitRun
 from opgraph.errors import ExecutionCancelled, OpgraphError
 
 CANCEL_S = 2.0
@@ -103,6 +103,8 @@ class Worker:
             return
         except MemoryError:
             self._failed(lease, "memory", "The unit needed more memory than this client may use.")
+        except InputMissing:
+            self._failed(lease, "input_missing", "An input is gone from the cache.")
         except OSError as error:
             self._failed(lease, "failed", f"A file of this client failed: {error.strerror}.")
         except OpgraphError as error:

@@ -109,6 +109,11 @@ class Conversation:
         """Give the message up; what it said will be said by the next one."""
         self.pending = self.sent_at = None
 
+    def lose_name(self) -> None:
+        """Say nothing until we have another host id."""
+        self.drop()
+        self.host = ""
+
     def rename(self, host: str) -> None:
         """Go on as another host."""
         self.drop()

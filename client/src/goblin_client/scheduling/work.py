@@ -62,6 +62,21 @@ class Work:
         some_arrived = self.blobs > 0 and self.arrived >= min(2, self.blobs)
         return self.fetched or (self.state is WorkState.FETCHING and some_arrived)
 
+    def begin_again(self) -> None:
+        """Back to fetching: inputs that were used already may be gone from the cache."""
+        self.state, self.fetched, self.arrived, self.share = WorkState.FETCHING, False, 0, 0.0
+
+    def finish(self, result: KeptResult) -> None:
+        """The outputs are on disk."""
+        result.lease = self.lease
+        self.result, self.state, self.fetched = result, WorkState.UPLOADING, True
+
+    def renew(self, lease: Lease, now: float) -> None:
+        """The site told the lease again, with a new capability."""
+        self.lease, self.listed_at, self.unlisted = lease, now, False
+        if self.result is not None:
+            self.result.lease = lease
+
     def holding(self) -> Holding:
         fetched = 1.0 if self.fetched else self.arrived / max(1, self.blobs)
         computed = 1.0 if self.result else self.share

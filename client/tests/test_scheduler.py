@@ -1,0 +1,555 @@
+"""The scheduler alone: no clock, no socket; every race is a list of events."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goblin_client.scheduling import actions, events
+from goblin_client.scheduling.events import Failure, Trouble
+from goblin_client.scheduling.scheduler import Scheduler
+from goblin_client.store import KeptResult
+from goblin_wire.exchange import (
+    Ended,
+    ExchangeReply,
+    ExchangeRequest,
+    LabAddress,
+    Lease,
+    Settled,
+    Unknown,
+    Want,
+)
+
+LABS = ["1" * 32, "2" * 32]
+OFFLINE = Failure(Trouble.ENDPOINT, "unreachable", "The lab is away.")
+
+
+def lease(number: int, *, lab: int = 0, device: str = "cpu", seconds: float = 60.0) -> Lease:
+    return Lease(
+        lease=f"{number:032x}",
+        unit=f"{number:032x}",
+        device=device,
+        seconds=seconds,
+        flops=1000,
+        memory=100,
+        input_bytes=50,
+        output_bytes=20,
+        lab=LabAddress(lab=LABS[lab], endpoint="https://lab.example"),
+        capability="c.s",
+    )
+
+
+def result(of: Lease) -> KeptResult:
+    return KeptResult(lease=of, digests=["d" * 64], sizes=[20], seconds=0.5, made=0.0)
+
+
+class Driver:
+    """Feeds a scheduler and keeps what it wants done."""
+
+    def __init__(self, *devices: str) -> None:
+        numbers = itertools.count()
+        self.scheduler = Scheduler(
+            "a" * 32, 0, devices or ("cpu",), nonce=lambda: f"{next(numbers):016x}"
+        )
+        self.now = 100.0
+        self.done: list[Any] = []
+        for device in devices or ("cpu",):
+            self.tell(events.DeviceReady(device, 10_000, "class", 1e9))
+
+    @property
+    def state(self) -> Any:
+        return self.scheduler.state
+
+    def tell(self, event: Any, *, after: float = 0.0) -> list[Any]:
+        self.now += after
+        new = self.scheduler.handle(event, self.now)
+        self.done += new
+        return new
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [action for action in self.done if isinstance(action, kind)]
+
+    def reply(self, *leases: Lease, **members: Any) -> list[Any]:
+        return self.tell(events.Replied(ExchangeReply(leases=list(leases), **members)))
+
+    def fetched(self, of: Lease) -> list[Any]:
+        self.tell(events.Admitted(of.lease, 2, 10))
+        self.tell(events.Arrived(of.lease, 2, 50))
+        return self.tell(events.FetchEnded(of.lease))
+
+    def to_upload(self, of: Lease) -> list[Any]:
+        self.fetched(of)
+        return self.tell(events.Computed(of.device, result(of)))
+
+
+def one(found: list[Any], kind: type[Any]) -> Any:
+    (action,) = [each for each in found if isinstance(each, kind)]
+    return action
+
+
+def test_an_idle_device_asks_at_once_for_two_units() -> None:
+    driver = Driver()
+    request = one(driver.done, actions.Send).request
+    assert [(want.device, want.units) for want in request.want] == [("cpu", 2)]
+    assert request.seq == 1
+
+
+def test_computing_starts_with_the_first_two_inputs_and_is_fed() -> None:
+    driver = Driver()
+    unit = lease(1)
+    assert one(driver.reply(unit), actions.Fetch).lease == unit
+    driver.tell(events.Admitted(unit.lease, 4, 10))
+    assert not driver.of(actions.Compute)
+    compute = one(driver.tell(events.Arrived(unit.lease, 2, 30)), actions.Compute)
+    assert (compute.device, compute.blobs) == ("cpu", 2)
+    feed = one(driver.tell(events.Arrived(unit.lease, 3, 40)), actions.Feed)
+    assert feed.blobs == 3
+
+
+def test_a_busy_device_is_given_only_what_is_whole() -> None:
+    driver = Driver()
+    first, second = lease(1), lease(2)
+    driver.reply(first, second)
+    driver.fetched(first)
+    driver.tell(events.Admitted(second.lease, 4, 10))
+    driver.tell(events.Arrived(second.lease, 2, 30))
+    assert len(driver.of(actions.Compute)) == 1
+    driver.tell(events.FetchEnded(second.lease))
+    assert [each.lease.lease for each in driver.of(actions.Compute)] == [first.lease, second.lease]
+
+
+def test_a_report_and_the_wish_for_work_go_in_one_message() -> None:
+    driver = Driver()
+    first, second = lease(1), lease(2)
+    driver.reply(first, second)
+    driver.fetched(first)
+    driver.fetched(second)
+    sent = len(driver.of(actions.Send))
+    driver.tell(events.Computed("cpu", result(first)))
+    assert len(driver.of(actions.Send)) == sent
+    request = one(driver.tell(events.UploadEnded(first.lease)), actions.Send).request
+    assert [done.lease for done in request.done] == [first.lease]
+    assert request.want[0].units == 1
+    assert [held.lease for held in request.holding] == [second.lease]
+
+
+def test_a_slow_upload_does_not_keep_the_device_idle() -> None:
+    driver = Driver()
+    first, second = lease(1), lease(2)
+    driver.reply(first, second)
+    driver.fetched(first)
+    driver.fetched(second)
+    driver.tell(events.Computed("cpu", result(first)))
+    assert driver.scheduler.wake_at <= driver.now + 0.5
+    request = one(driver.tell(events.Ticked(), after=0.3), actions.Send).request
+    assert request.want[0].units == 1
+    assert not request.done
+
+
+def test_a_result_is_kept_before_it_is_sent_and_until_it_is_settled() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    found = driver.to_upload(unit)
+    kinds = [type(each) for each in found]
+    assert kinds.index(actions.Keep) < kinds.index(actions.Upload)
+    driver.tell(events.UploadEnded(unit.lease))
+    driver.reply()
+    assert not driver.of(actions.Forget)
+    driver.tell(events.Ticked(), after=20)
+    driver.reply(settled=[Settled(lease=unit.lease, verdict="rejected", code="wrong", reason="R")])
+    forget = one(driver.done, actions.Forget)
+    assert (forget.verdict, forget.code, forget.reason) == ("rejected", "wrong", "R")
+
+
+def test_a_lost_reply_is_asked_for_again_with_the_same_number() -> None:
+    driver = Driver()
+    first = driver.of(actions.Send)[0].request
+    driver.tell(events.NotReplied("unreachable", "away"))
+    assert driver.scheduler.wake_at > driver.now
+    driver.tell(events.Ticked(), after=2.0)
+    assert driver.of(actions.Send)[1].request == first
+
+
+def test_row_13_comes_back_after_the_delay_that_was_asked_for() -> None:
+    driver = Driver()
+    driver.tell(events.NotReplied("rate_limited", "slowly", retry_after=40.0))
+    driver.tell(events.Ticked(), after=39.0)
+    assert len(driver.of(actions.Send)) == 1
+    assert 0 < driver.scheduler.wake_at - driver.now <= 1.1
+    driver.tell(events.Ticked(), after=1.1)
+    assert len(driver.of(actions.Send)) == 2
+
+
+def test_row_21_a_copied_directory_goes_on_as_a_new_host() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.to_upload(unit)
+    driver.tell(events.UploadEnded(unit.lease))
+    found = driver.tell(events.NotReplied("copied_host", "copy"))
+    assert [type(action) for action in found] == [actions.TakeNewHost]
+    driver.scheduler.renamed("b" * 32)
+    request = one(driver.tell(events.Ticked()), actions.Send).request
+    assert (request.host, request.seq) == ("b" * 32, 1)
+    assert [done.lease for done in request.done] == [unit.lease]
+
+
+def test_a_refused_token_ends_the_run() -> None:
+    driver = Driver()
+    assert (
+        one(driver.tell(events.NotReplied("token_expired", "old")), actions.Exit).refused == "old"
+    )
+
+
+def test_an_unknown_lease_is_reported_with_its_capability() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.to_upload(unit)
+    driver.tell(events.UploadEnded(unit.lease))
+    found = driver.reply(unknown=[Unknown(lease=unit.lease)])
+    assert one(found, actions.Send).request.done[0].capability == "c.s"
+
+
+def test_row_23_six_failures_at_once_are_one_step_of_backoff() -> None:
+    driver = Driver()
+    units = [lease(number) for number in range(6)]
+    driver.reply(*units)
+    for unit in units:
+        driver.tell(events.FetchEnded(unit.lease, OFFLINE))
+    lab = driver.state.labs[LABS[0]]
+    assert lab.backoff.failures == 1
+    assert lab.ready_at - driver.now <= 1.0
+
+
+def test_row_24_a_dead_lab_does_not_hold_up_another() -> None:
+    driver = Driver()
+    dead, alive = lease(1, lab=0), lease(2, lab=1)
+    driver.reply(dead, alive)
+    driver.tell(events.FetchEnded(dead.lease, OFFLINE))
+    driver.to_upload(alive)
+    assert one(driver.done, actions.Upload).result.lease == alive
+    assert not driver.state.lab(LABS[0]).is_open(driver.now)
+    assert driver.state.lab(LABS[1]).is_open(driver.now)
+
+
+def test_row_25_attempts_follow_the_logarithm_of_the_outage() -> None:
+    driver = Driver()
+    started = driver.now
+    while driver.now < started + 3600:
+        driver.tell(events.NotReplied("unreachable", "off line"))
+        driver.tell(events.Ticked(), after=max(0.0, driver.scheduler.wake_at - driver.now))
+    attempts = len(driver.of(actions.Send))
+    assert 15 <= attempts <= 40
+
+
+def test_row_26_a_result_is_delivered_after_five_days() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.to_upload(unit)
+    started = driver.now
+    while driver.now < started + 5 * 86400:
+        if unit.lease in driver.state.uploading.values():
+            driver.tell(events.UploadEnded(unit.lease, OFFLINE))
+        if driver.state.talk.sent_at is not None:
+            driver.tell(events.NotReplied("unreachable", "away"))
+        driver.tell(
+            events.Ticked(), after=max(1.0, min(400.0, driver.scheduler.wake_at - driver.now))
+        )
+    driver.tell(events.UploadEnded(unit.lease))
+    driver.tell(events.Ticked(), after=400)
+    assert unit.lease in driver.state.works
+    driver.reply()
+    told = driver.of(actions.Send)[-1].request.done
+    assert [done.lease for done in told] == [unit.lease]
+
+
+def test_an_expired_lease_stops_computing_but_not_a_result() -> None:
+    driver = Driver()
+    first, second = lease(1), lease(2)
+    driver.reply(first, second)
+    driver.to_upload(first)
+    driver.fetched(second)
+    driver.tell(events.UploadEnded(first.lease))
+    expired = [Ended(lease=each.lease, code="expired", reason="late") for each in (first, second)]
+    found = driver.reply(ended=expired)
+    assert one(found, actions.CancelCompute).lease == second.lease
+    assert first.lease in driver.state.works
+
+
+def test_a_crash_is_tried_again_then_handed_back_with_the_reason() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.fetched(unit)
+    driver.tell(events.DeviceLost("cpu", "memory", "killed"))
+    assert not driver.state.talk.returned
+    driver.tell(events.Ticked(), after=1.0)
+    assert one(driver.done, actions.StartDevice)
+    driver.tell(events.DeviceReady("cpu", 10_000, "class", 1e9))
+    driver.fetched(unit)
+    driver.tell(events.DeviceLost("cpu", "memory", "killed"))
+    returned = [each for send in driver.of(actions.Send) for each in send.request.returned]
+    pending = driver.state.talk.returned
+    assert [(each.lease, each.code) for each in [*returned, *pending]][-1] == (unit.lease, "memory")
+
+
+def test_a_stalled_download_frees_the_device() -> None:
+    driver = Driver()
+    first, second = lease(1, lab=0), lease(2, lab=1)
+    driver.reply(first, second)
+    driver.tell(events.Admitted(first.lease, 4, 10))
+    driver.tell(events.Arrived(first.lease, 2, 30))
+    driver.fetched(second)
+    found = driver.tell(events.FetchEnded(first.lease, OFFLINE))
+    assert one(found, actions.CancelCompute).lease == first.lease
+    assert second.lease in driver.state.devices["cpu"].running
+
+
+def test_a_unit_that_is_refused_goes_back_with_the_code() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    bad = Failure(Trouble.UNIT, "cost_mismatch", "The graph has other operations.")
+    request = one(driver.tell(events.FetchEnded(unit.lease, bad)), actions.Send).request
+    assert [(each.lease, each.code) for each in request.returned] == [(unit.lease, "cost_mismatch")]
+
+
+def test_damaged_uploads_start_afresh_and_end() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.to_upload(unit)
+    damaged = Failure(Trouble.DAMAGED, "digest_mismatch", "damaged")
+    assert one(driver.tell(events.UploadEnded(unit.lease, damaged)), actions.Upload).afresh
+    driver.tell(events.UploadEnded(unit.lease, damaged))
+    driver.tell(events.UploadEnded(unit.lease, damaged))
+    assert unit.lease not in driver.state.works
+
+
+def test_stopping_hands_back_at_once_and_ends() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.fetched(unit)
+    found = driver.tell(events.StopAsked())
+    assert one(found, actions.CancelCompute)
+    request = one(found, actions.Send).request
+    assert [each.code for each in request.returned] == ["shutting_down"]
+    assert one(driver.reply(), actions.Exit).refused == ""
+
+
+def test_row_45_a_paused_client_gets_no_lease() -> None:
+    driver = Driver()
+    late = lease(1)
+    driver.tell(events.PauseAsked(driver.now + 50))
+    request = one(driver.reply(late), actions.Send).request
+    assert [(each.lease, each.code) for each in request.returned] == [(late.lease, "paused")]
+    assert not request.want
+    driver.reply()
+    assert not driver.of(actions.Fetch)
+    found = driver.tell(events.Ticked(), after=51)
+    assert one(found, actions.Send).request.want[0].units == 2
+
+
+def test_waiting_replaces_polling_and_wakes_at_once() -> None:
+    driver = Driver()
+    found = driver.reply(wait_url="https://site.example/wait", ticket="t")
+    assert one(found, actions.AwaitWork).ticket == "t"
+    assert driver.tell(events.Ticked(), after=20) == []
+    assert one(driver.tell(events.Waited(failed=False)), actions.Send)
+
+
+def test_a_wait_that_always_ends_at_once_does_not_spin() -> None:
+    driver = Driver()
+    started, turns = driver.now, 0
+    while driver.now < started + 60 and turns < 1000:
+        driver.reply(wait_url="https://site.example/wait", ticket="t", poll_after_ms=1000)
+        if driver.state.talk.waiting_since is not None:
+            driver.tell(events.Waited(failed=False), after=0.01)
+        else:
+            pause = max(0.01, min(30.0, driver.scheduler.wake_at - driver.now))
+            driver.tell(events.Ticked(), after=pause)
+        turns += 1
+    assert turns < 80
+
+
+def test_a_lease_for_a_device_that_is_not_here_goes_back() -> None:
+    driver = Driver()
+    driver.reply(lease(1, device="gpu0"))
+    returned = [each.code for send in driver.of(actions.Send) for each in send.request.returned]
+    assert returned == ["failed"]
+
+
+def test_two_devices_are_kept_busy_by_themselves() -> None:
+    driver = Driver("cpu", "gpu0")
+    wants: list[Want] = [w for send in driver.of(actions.Send) for w in send.request.want]
+    assert wants[0].device == "cpu"
+    driver.reply(lease(1), lease(2), lease(3, device="gpu0"), lease(4, device="gpu0"))
+    for number, device in ((1, "cpu"), (3, "gpu0")):
+        driver.fetched(lease(number, device=device))
+    assert {each.device for each in driver.of(actions.Compute)} == {"cpu", "gpu0"}
+
+
+class Network:
+    """A site, labs and a device that do anything at all, driven by drawn choices."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.driver = Driver()
+        self.numbers = itertools.count(1)
+        self.flying: list[Any] = []
+        self.computing: dict[str, Lease] = {}
+        self.open: dict[str, Lease] = {}
+        self.reported: set[str] = set()
+        self.settled: set[str] = set()
+        self.take(self.driver.done)
+
+    def pick(self, *choices: Any) -> Any:
+        return self.data.draw(st.sampled_from(choices))
+
+    def take(self, found: list[Any]) -> None:
+        for action in found:
+            if isinstance(action, actions.Compute):
+                assert action.lease.lease not in self.computing
+                self.computing[action.lease.lease] = action.lease
+            elif isinstance(action, actions.CancelCompute):
+                del self.computing[action.lease]
+            elif isinstance(
+                action,
+                actions.Send
+                | actions.Fetch
+                | actions.Upload
+                | actions.AwaitWork
+                | actions.StartDevice,
+            ):
+                self.flying.append(action)
+        assert len(self.computing) <= 2
+        for kind in (actions.Send, actions.AwaitWork):
+            assert sum(isinstance(each, kind) for each in self.flying) <= 1
+
+    def tell(self, event: Any) -> None:
+        self.take(self.driver.tell(event, after=self.pick(0.0, 0.01, 1.0)))
+
+    def step(self, *, well: bool) -> None:
+        """Something that is under way ends, well or not; or time passes."""
+        if self.computing and self.pick(True, False):
+            self.compute(well)
+        elif self.flying:
+            action = self.flying.pop(0 if well else self.pick(*range(len(self.flying))))
+            getattr(self, f"on_{type(action).__name__}")(action, well)
+        else:
+            pause = min(60.0, max(0.0, self.driver.scheduler.wake_at - self.driver.now))
+            self.take(self.driver.tell(events.Ticked(), after=pause))
+
+    def compute(self, well: bool) -> None:
+        found = next(iter(self.computing.values()))
+        kind = "fine" if well else self.pick("fine", "fine", "failed", "crash")
+        if kind == "crash":
+            self.computing.clear()
+            self.tell(events.DeviceLost("cpu", "failed", "crash"))
+            return
+        del self.computing[found.lease]
+        self.tell(
+            events.Computed("cpu", result(found))
+            if kind == "fine"
+            else events.ComputeFailed("cpu", found.lease, "failed", "no")
+        )
+
+    def on_Send(self, action: actions.Send, well: bool) -> None:
+        if not well and self.pick(True, False):
+            self.tell(events.NotReplied("unreachable", "away"))
+            return
+        request = action.request
+        for returned in request.returned:
+            self.open.pop(returned.lease, None)
+        for done in request.done:
+            if self.open.pop(done.lease, None):
+                self.reported.add(done.lease)
+        self.tell(events.Replied(self.answer(request, well)))
+
+    def answer(self, request: ExchangeRequest, well: bool) -> ExchangeReply:
+        leases = []
+        for _ in range(sum(want.units for want in request.want) if len(self.open) < 8 else 0):
+            made = lease(next(self.numbers), lab=self.pick(0, 1))
+            self.open[made.lease] = made
+            leases.append(made)
+        listed = {each.lease for each in request.holding}
+        again = [
+            each for each in self.open.values() if each.lease not in listed and each not in leases
+        ]
+        new = [each.lease for each in request.done if well or self.pick(True, False)]
+        self.settled.update(new)
+        return ExchangeReply(
+            leases=leases if well or self.pick(True, True, False) else [],
+            again=again,
+            settled=[Settled(lease=each, verdict="accepted") for each in new],
+            wait_url="https://site.example/wait",
+            ticket="t",
+        )
+
+    def on_AwaitWork(self, _action: actions.AwaitWork, well: bool) -> None:
+        self.tell(events.Waited(failed=not well))
+
+    def on_StartDevice(self, _action: actions.StartDevice, _well: bool) -> None:
+        self.tell(events.DeviceReady("cpu", 10_000, "class", 1e9))
+
+    def on_Fetch(self, action: actions.Fetch, well: bool) -> None:
+        name = action.lease.lease
+        self.tell(events.Admitted(name, 4, 10))
+        self.tell(events.Arrived(name, 2, 20))
+        trouble = None if well else self.pick(None, None, *Trouble)
+        if trouble is None:
+            self.tell(events.Arrived(name, 4, 50))
+        self.tell(events.FetchEnded(name, trouble and Failure(trouble, "failed", "no")))
+
+    def on_Upload(self, action: actions.Upload, well: bool) -> None:
+        trouble = None if well else self.pick(None, None, *Trouble)
+        self.tell(
+            events.UploadEnded(
+                action.result.lease.lease, trouble and Failure(trouble, "failed", "no")
+            )
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_whatever_happens_every_unit_comes_to_an_end(data: st.DataObject) -> None:
+    network = Network(data)
+    for _ in range(data.draw(st.integers(0, 60))):
+        network.step(well=False)
+    network.tell(events.StopAsked())
+    for _ in range(300):
+        if network.driver.state.over:
+            break
+        network.step(well=True)
+    assert network.driver.state.over
+    left = network.driver.state.works.values()
+    assert all(work.result is not None for work in left)
+    assert not [each for each in network.computing if each not in network.driver.state.works]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_after_any_trouble_a_healthy_network_finishes_units_again(data: st.DataObject) -> None:
+    network = Network(data)
+    for _ in range(data.draw(st.integers(0, 60))):
+        network.step(well=False)
+    before = len(network.settled)
+    for _ in range(400):
+        network.step(well=True)
+        if len(network.settled) >= before + 3:
+            return
+    raise AssertionError("the client stopped working")
+
+
+def test_messages_survive_the_wire() -> None:
+    driver = Driver()
+    request = driver.of(actions.Send)[0].request
+    assert msgspec.json.decode(msgspec.json.encode(request), type=ExchangeRequest) == request
