@@ -10,7 +10,7 @@ from tests.network import Network
 @pytest.fixture(scope="package")
 def network() -> Iterator[Network]:
     """Two volunteers with a thread each, shared; leave it as you found it."""
-    running = Network(durable=False)
+    running = Network()
     with running:
         yield running
         running.check()

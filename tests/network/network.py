@@ -28,6 +28,7 @@ class Network:
 
     `processes` maps names (database, web, waiting, scheduler, lab, volunteer-1, ...) to processes.
     With `folder` given it is kept, else a temporary one is made and removed at the end.
+    `durable` asks the database to survive a crash of the machine, not only of its processes.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Network:
         volunteers: int = 2,
         volunteer_arguments: Sequence[str] = ("--threads", "1"),
         lab_arguments: Sequence[str] = (),
-        durable: bool = True,
+        durable: bool = False,
         workers: int = 2,
     ) -> None:
         self._temporary = folder is None

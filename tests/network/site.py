@@ -33,7 +33,7 @@ class People:
 class Site:
     """Starts the parts of the site one after another; each is an entry of `processes`."""
 
-    def __init__(self, places: Places, *, durable: bool = True, workers: int = 2) -> None:
+    def __init__(self, places: Places, *, durable: bool = False, workers: int = 2) -> None:
         self._places = places
         self.environment = places.environment() | {
             "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
