@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from django.db import connection
 
 from accounts import services
 from accounts.models import Account
@@ -24,3 +29,31 @@ def lab() -> Lab:
     access.submit_request(request, researcher)
     access.approve(request, reviewer)
     return access.create_lab(researcher, "Lab")
+
+
+@pytest.fixture
+def at_once() -> Callable[[int, Callable[[], Any]], list[Any]]:
+    """Run work in so many threads, all let go at the same moment; what they got or raised."""
+
+    def run_all(number: int, work: Callable[[], Any]) -> list[Any]:
+        barrier = threading.Barrier(number)
+        answers: list[Any] = []
+
+        def run() -> None:
+            connection.ensure_connection()
+            barrier.wait(timeout=30)
+            try:
+                answers.append(work())
+            except Exception as error:
+                answers.append(error)
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=run) for _ in range(number)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers
+
+    return run_all

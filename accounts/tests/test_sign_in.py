@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection
 from django.utils import timezone
 
 import goblin_wire.problems as wire
@@ -23,6 +22,7 @@ from research_access import services as access
 from research_access.models import Lab
 
 pytestmark = pytest.mark.django_db
+AtOnce = Callable[[int, Callable[[], Any]], list[Any]]
 
 
 def started(scope: Scope = Scope.VOLUNTEER, lab: str | None = None) -> SignInCode:
@@ -217,7 +217,7 @@ def test_purge(account: Account) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_polls_at_once_yield_one_token() -> None:
+def test_many_polls_at_once_yield_one_token(at_once: AtOnce) -> None:
     account = services.create_account("ada@example.org")
     code = started()
     sign_in.confirm(code.user_code, account)
@@ -229,7 +229,7 @@ def test_many_polls_at_once_yield_one_token() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_confirmations_at_once_are_one() -> None:
+def test_many_confirmations_at_once_are_one(at_once: AtOnce) -> None:
     accounts = [services.create_account(f"n{number}@example.org") for number in range(6)]
     code = started()
     left = list(accounts)
@@ -238,26 +238,3 @@ def test_many_confirmations_at_once_are_one() -> None:
     assert len(confirmed) == 1
     token = sign_in.poll(code.device_code, "192.0.2.1").token
     assert principal_of_token(token, Scope.VOLUNTEER).account_id == confirmed[0].account_id
-
-
-def at_once(number: int, work: Any) -> list[Any]:
-    """What `number` threads got or raised, all let go at the same moment."""
-    barrier = threading.Barrier(number)
-    answers: list[Any] = []
-
-    def run() -> None:
-        connection.ensure_connection()
-        barrier.wait(timeout=10)
-        try:
-            answers.append(work())
-        except Exception as error:
-            answers.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
