@@ -64,6 +64,12 @@ def test_unknown_addresses(client: Client, path: str, method: str) -> None:
     assert problem(response)["code"] == "not_found"
 
 
+@pytest.mark.parametrize("path", ["/api/v1/nowhere", START])
+def test_debug_pages_stay_away(client: Client, settings: Any, path: str) -> None:
+    settings.DEBUG = True
+    assert problem(client.get(path))["code"] in ("not_found", "method_not_allowed")
+
+
 @pytest.mark.parametrize("method", ["get", "put", "patch", "delete", "head", "options", "trace"])
 def test_wrong_method(client: Client, method: str) -> None:
     response = getattr(client, method)(START)

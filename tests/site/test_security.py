@@ -64,6 +64,10 @@ def test_static_files_are_served() -> None:
     assert response.headers["Content-Type"].startswith("text/css")
     assert b"color-scheme" in response.getvalue()
     response.close()
+    of_the_admin = Client().get("/static/admin/css/base.css")
+    assert of_the_admin.status_code == 200
+    assert of_the_admin.getvalue()
+    of_the_admin.close()
     assert (BASE_DIR / "static" / "goblin.svg").exists()
 
 
