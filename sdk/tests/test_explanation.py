@@ -85,6 +85,17 @@ def test_the_labs_own_plan(lab: gpugoblin.Lab, fake: FakeLab) -> None:
     assert "0 machines online, last seen 2 h ago" in str(lazy.explain())
 
 
+def test_a_product_without_units_is_explained_too() -> None:
+    found = (gpugoblin.assume((4, 0)) @ gpugoblin.assume((0, 4))).explain(network=HOME, lab=LAB)
+    assert found.possible
+    assert "no units" in str(found)
+    assert "Nothing is computed by others" in str(found)
+
+
+def test_the_blind_spot_is_told() -> None:
+    assert "Blind spot: A" in big().explain(network=HOME, lab=LAB).to_dict()["verification"]
+
+
 def test_figures_are_plain_values() -> None:
     found = big().explain(network=HOME).to_dict()
     assert json.loads(json.dumps(found)) == found

@@ -16,9 +16,9 @@ from gpugoblin.explanation import Explanation, impossible, planned
 from gpugoblin.graphs import single_product, sizes
 from gpugoblin.operands import DTYPES, Shape, check_dtype
 from opgraph.errors import PlanError
+from opgraph.partition.choice import choose_plan
 from opgraph.partition.estimate import estimate
 from opgraph.partition.figures import LabFigures, NetworkFigures
-from opgraph.partition.product import plan_product
 
 if TYPE_CHECKING:
     from gpugoblin.job import Job
@@ -91,7 +91,8 @@ def explain(
     figures = lab or this_machine()
     try:
         product = single_product(array)
-        plan = plan_product(*sizes(product), array.dtype.name, _capped(network, memory))
+        capped = _capped(network, memory)
+        plan = choose_plan(*sizes(product), array.dtype.name, capped, figures)
     except PlanError as error:
         return impossible(array, error.code, error.message, grade)
     except Problem as problem:

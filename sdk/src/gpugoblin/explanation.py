@@ -16,16 +16,10 @@ from gpugoblin.array import Array
 from opgraph.partition.estimate import Estimate
 from opgraph.partition.figures import NetworkFigures
 from opgraph.partition.product import ProductPlan
+from opgraph.verification.blind_spot import planned_blind_spot
 
 WIDTH = 92
 _LABEL = 15
-
-VERIFICATION = (
-    "Every tile is checked by the lab node itself before it is used, against secret random vectors"
-    " that are drawn before any result is looked at; rows that differ are computed again in"
-    " float64. What the check cannot see is a wrong entry below a few times the rounding noise of"
-    " its row; the report names that size."
-)
 
 
 class Explanation:
@@ -132,7 +126,7 @@ def planned(
         lab_disk=found.lab_disk_bytes,
         network=_snapshot(network),
         grade=Grade(grade),
-        verification=VERIFICATION,
+        verification=_verification(plan),
         exposure=(
             f"One account alone may see up to {words.share(found.exposure.a)} of the left and"
             f" {words.share(found.exposure.b)} of the right input; numbers are not encrypted while"
@@ -165,6 +159,19 @@ def _plan(facts: control.Explanation) -> str:
     tile = words.shape(facts.tile)
     slices = words.count(facts.slices, "slice")
     return f"{words.count(facts.units, 'unit')} of up to {tile}, streaming {slices} of K each"
+
+
+def _verification(plan: ProductPlan) -> str:
+    """What is verified, and the blind spot that is expected for data of independent signs."""
+    if not plan.tiles:
+        return "Nothing is computed by others: the lab node writes the result itself."
+    columns = max(tile.shape[1] for tile in plan.tiles)
+    blind = planned_blind_spot(plan.slice_cuts, columns, plan.dtype)
+    return (
+        "Every tile is checked by the lab node itself before it is used, against secret random"
+        " vectors that are drawn before any result is looked at; rows that differ are computed"
+        f" again in float64. Blind spot: {blind.sentence}"
+    )
 
 
 def _network(network: NetworkSnapshot, assumed: bool) -> str:
