@@ -101,6 +101,20 @@ class SiteDouble:
         self.server.shutdown()
         self.server.server_close()
 
+    def forget(self) -> None:
+        """Begin a new test."""
+        with self.lock:
+            self.unknown_leases.clear()
+            self.refuse = self.refuse_jobs = None
+            self.network, self.open_leases = DEVICES, 0
+            self.reachability = Reachability(reachable=True, code="ok", reason="")
+        self.news.set()
+
+    def judged(self, job: str) -> list[Verdict]:
+        """Verdicts on this run's units."""
+        with self.lock:
+            return [each for each in self.verdicts if self.unit_jobs[each.unit] == job]
+
     def say(self, event: LabEvent) -> None:
         with self.lock:
             self.events.append(event)
@@ -244,6 +258,8 @@ class LabProcess:
         self.folder = folder
         self.site = site
         self.data = data
+        self.prefix = "."
+        """Folder in the root in which the test's files lie."""
         self.data_port, self.control_port = free_port(), free_port()
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder.parent / "user")}
@@ -294,12 +310,15 @@ class LabProcess:
         return HttpClient(f"http://127.0.0.1:{self.data_port}", authorization=authorization)
 
     def open(self, path: str) -> ArrayInfo:
-        return self.control().call("POST", "/v1/arrays", OpenArray(path=path), ArrayInfo)
+        return self.control().call("POST", "/v1/arrays", OpenArray(path=f"{self.prefix}/{path}"),
+                                   ArrayInfo)
 
     def submit(self, submission: Submission) -> JobInfo:
         return self.control().call("POST", "/v1/jobs", submission, JobInfo)
 
     def multiply(self, left: str, right: str, **options: Any) -> JobInfo:
+        if options.get("out"):
+            options["out"] = f"{self.prefix}/{options['out']}"
         return self.submit(product(self.open(left), self.open(right), **options))
 
     def job(self, job: str) -> JobInfo:

@@ -15,7 +15,7 @@ def test_a_product_is_computed_verified_and_written(
     lab: LabProcess, site: SiteDouble, data: Path
 ) -> None:
     a, b = save(data, "a.npy", normal(900, 700)), save(data, "b.npy", normal(700, 800, seed=1))
-    job = lab.multiply("a.npy", "data/b.npy", out="c.npy", name="first")
+    job = lab.multiply("a.npy", "b.npy", out="c.npy", name="first")
     volunteer = Volunteer(lab)
     units = site_units(lab, job.job)
     for unit in units:
@@ -23,8 +23,8 @@ def test_a_product_is_computed_verified_and_written(
     done = lab.wait_state(job.job, JobState.DONE)
     numpy.testing.assert_allclose(numpy.load(data / "c.npy"), a @ b, rtol=1e-3, atol=1e-3)
     assert done.progress.verified == done.progress.units == len(units)
-    wait_for(lambda: len(site.verdicts) == len(units), 5)
-    assert {verdict.verdict for verdict in site.verdicts} == {VerdictKind.ACCEPTED}
+    wait_for(lambda: len(site.judged(job.job)) == len(units), 5)
+    assert {verdict.verdict for verdict in site.judged(job.job)} == {VerdictKind.ACCEPTED}
     wait_for(lambda: (job.job, "finish") in [(run, act.action) for run, act in site.actions], 5)
     control = lab.control()
     parts = control.call("GET", "/v1/jobs/first/parts", None, PartList)

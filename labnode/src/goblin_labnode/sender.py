@@ -180,10 +180,15 @@ class Sender:
             self._jobs.fail(run, problem.code, f"The site refused: {problem.detail}", "site")
 
     def _take_status(self, run: Run, status: JobStatus) -> None:
-        held = (status.code, status.reason) if status.state == "paused" else None
-        if run.record.phase is Phase.ACTIVE and run.held != held:
-            run.held = held
-            self._node.note(run)
+        """A pause is news here too; its end is told by an event, which a reply must not undo."""
+        if run.record.phase is Phase.ACTIVE:
+            before = run.held
+            if status.state == "paused":
+                run.held = (status.code, status.reason)
+            elif before is not None and before[0] == QuotaExceeded.code:
+                run.held = None
+            if run.held != before:
+                self._node.note(run)
         if run.record.phase is Phase.CANCELLING and _is_over(status):
             self._jobs.cancelled(run)
 
