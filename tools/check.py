@@ -13,6 +13,7 @@ LINT = {
     "format": [str(BIN / "ruff"), "format", "--check", "--quiet", "."],
     "types": [str(BIN / "mypy")],
     "imports": [str(BIN / "lint-imports")],
+    "openapi": [sys.executable, "tools/openapi.py", "--check"],
 }
 TESTS = {"pytest": [sys.executable, "-m", "pytest", "-q", "--durations=15"]}
 

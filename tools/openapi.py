@@ -1,50 +1,44 @@
-"""Write the OpenAPI descriptions of the servers into docs/openapi/; `make openapi` calls it."""
+#!/usr/bin/env python3
+"""Write docs/openapi/ from the code: `tools/openapi.py`; with `--check` only say what differs."""
 
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "docs" / "openapi"
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "openapi"
 
 
-def main() -> None:
-    """Write each description whose content has changed."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    _write("site.yaml", _site())
-    for name, content in _lab_node().items():
-        _write(name, content)
+def documents() -> dict[str, bytes]:
+    """File name -> content, of the site and of both listeners of the lab node."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "gpugoblin_site.settings"
+    import django
 
+    from goblin_labnode import openapi as lab_node
 
-def _site() -> bytes:
-    sys.path.append(str(ROOT / "platform"))
-    sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory() as state:
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
-            "GOBLIN_STATE_DIR": state,
-        }
-        import django
-
+        os.environ["GOBLIN_STATE_DIR"] = state
         django.setup()
-        from gpugoblin_site import openapi
+        from gpugoblin_site import openapi as site
 
-        return openapi.document()
-
-
-def _lab_node() -> dict[str, bytes]:
-    from goblin_labnode import openapi
-
-    return openapi.documents()
+        return {"site.yaml": site.document(), **lab_node.documents()}
 
 
-def _write(name: str, content: bytes) -> None:
-    path = FOLDER / name
-    if not path.exists() or path.read_bytes() != content:
-        path.write_bytes(content)
-        print(f"wrote {path.relative_to(ROOT)}")
+def main(check: bool) -> int:
+    """0, or 1 when `check` finds that a file is not what the code says."""
+    differing = []
+    for name, content in documents().items():
+        path = FOLDER / name
+        if not path.exists() or path.read_bytes() != content:
+            differing.append(name)
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+    verb = "differs from the code (make openapi)" if check else "written"
+    for name in differing:
+        print(f"docs/openapi/{name} {verb}")
+    return 1 if check and differing else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main("--check" in sys.argv[1:]))
