@@ -30,9 +30,10 @@ WITH labs AS MATERIALIZED (
 SELECT j.id, labs.lab_id, labs.lab_key, labs.endpoint, labs.certificate, labs.units, labs.bytes,
        labs.flops
 FROM labs JOIN workunits_job j ON j.lab_id = labs.lab_id AND j.state = 'open'
+CROSS JOIN LATERAL (
+  SELECT 1 FROM workunits_opening o
+  WHERE o.job_id = j.id AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s LIMIT 1) fits
 WHERE labs.units > 0 AND labs.bytes > 0 AND labs.flops > 0
-  AND EXISTS (SELECT 1 FROM workunits_opening o
-              WHERE o.job_id = j.id AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s)
 ORDER BY labs.served, j.id LIMIT {limits.CANDIDATE_JOBS}"""  # noqa: S608
 
 _ROOM = f"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -32,8 +33,7 @@ FROM unnest(%(lease)s::uuid[], %(state)s::text[], %(code)s::text[], %(reason)s::
      AS v(id, state, code, reason)
 WHERE l.id = v.id"""
 
-_WRITE = """
-WITH leases AS (
+_LEASES = """leases AS (
   UPDATE workunits_lease l
   SET state = v.state, counts = true, code = v.code, reason = v.reason, host_id = v.host,
       outputs = coalesce(string_to_array(v.outputs, ','), l.outputs)
@@ -41,7 +41,9 @@ WITH leases AS (
               %(l_outputs)s::text[], %(l_host)s::bigint[])
        AS v(id, state, code, reason, outputs, host)
   WHERE l.id = v.id
-), reports AS (
+)"""
+
+_REPORTS = """reports AS (
   INSERT INTO workunits_pendinglease AS p (lease_id, account_id, host_id, lab_id, flops,
          output_bytes, open, live, seconds, deadline, progress, bytes_done)
   SELECT v.id, v.account, v.host, v.lab, v.flops, v.bytes, false, true, 0,
@@ -51,31 +53,44 @@ WITH leases AS (
        AS v(id, account, host, lab, flops, bytes)
   ON CONFLICT (lease_id) DO UPDATE
   SET open = false, live = true, host_id = excluded.host_id, deadline = excluded.deadline
-), over AS (
+)"""
+
+_OVER = """over AS (
   UPDATE workunits_pendinglease SET live = false, open = false WHERE lease_id = ANY(%(over)s)
-), gone AS (
+)"""
+
+_GONE = """gone AS (
   DELETE FROM workunits_pendinglease WHERE lease_id = ANY(%(gone)s)
-), units AS (
+)"""
+
+_UNITS = """units AS (
   UPDATE workunits_unit u
   SET state = v.state, wanted = v.wanted, spared = v.spared, code = v.code, chosen = v.chosen
   FROM unnest(%(u_id)s::bigint[], %(u_state)s::text[], %(u_wanted)s::smallint[],
               %(u_spared)s::smallint[], %(u_code)s::text[], %(u_chosen)s::uuid[])
        AS v(id, state, wanted, spared, code, chosen)
   WHERE u.id = v.id
-), opened AS (
+)"""
+
+_OPENED = """opened AS (
   INSERT INTO workunits_opening (unit_id, job_id, rank, position, memory, catalogue)
   SELECT * FROM unnest(%(o_unit)s::bigint[], %(o_job)s::bigint[], %(o_rank)s::smallint[],
                        %(o_position)s::bigint[], %(o_memory)s::bigint[], %(o_catalogue)s::bigint[])
   ON CONFLICT (unit_id) DO UPDATE SET rank = excluded.rank
-), closed AS (
+)"""
+
+_CLOSED = """closed AS (
   DELETE FROM workunits_opening WHERE unit_id = ANY(%(closed)s)
-), credited AS (
+)"""
+
+# The standing follows what the ledger took, so the two cannot differ.
+_STANDINGS = """credited AS (
   INSERT INTO workunits_creditentry (account_id, lab_id, lease_id, kind, flops, created)
   SELECT v.account, v.lab, v.lease, 'verified', v.flops, now()
   FROM unnest(%(c_lease)s::uuid[], %(c_account)s::bigint[], %(c_lab)s::bigint[],
               %(c_flops)s::bigint[]) AS v(lease, account, lab, flops)
   WHERE NOT EXISTS (SELECT 1 FROM research_access_labmember m
-                    WHERE m.lab_id = v.lab AND m.account_id = v.account)
+                    WHERE m.lab_id = v.lab AND m.account_id = v.account OFFSET 0)
   ON CONFLICT (lease_id, kind) DO NOTHING
   RETURNING account_id, flops
 ), earned AS (
@@ -94,7 +109,9 @@ WITH leases AS (
       flops = s.flops + excluded.flops, failed_at = coalesce(excluded.failed_at, s.failed_at),
       failed_in_row = excluded.failed_in_row
         + CASE WHEN excluded.accepted > 0 THEN 0 ELSE s.failed_in_row END
-), days AS (
+)"""
+
+_DAYS = """days AS (
   INSERT INTO workunits_labday AS d (lab_id, day, flops, units)
   SELECT v.lab, (now() AT TIME ZONE 'UTC')::date, v.flops, v.units
   FROM unnest(%(d_lab)s::bigint[], %(d_flops)s::float8[], %(d_units)s::bigint[])
@@ -102,11 +119,19 @@ WITH leases AS (
   ORDER BY v.lab
   ON CONFLICT (lab_id, day) DO UPDATE
   SET flops = d.flops + excluded.flops, units = d.units + excluded.units
-)
+)"""
+
+_EVENTS = """
 INSERT INTO workunits_event (lab_id, job_id, unit_id, lease_id, kind, code, reason)
 SELECT * FROM unnest(%(e_lab)s::bigint[], %(e_job)s::bigint[], %(e_unit)s::bigint[],
                      %(e_lease)s::uuid[], %(e_kind)s::text[], %(e_code)s::text[],
                      %(e_reason)s::text[])"""
+
+_PARTS: dict[str, str] = {
+    "l_id": _LEASES, "p_id": _REPORTS, "over": _OVER, "gone": _GONE, "u_id": _UNITS,
+    "o_unit": _OPENED, "closed": _CLOSED, "s_account": _STANDINGS, "d_lab": _DAYS,
+}
+"""The array that makes a part needed -> the part. Parts with nothing to do would still cost."""
 
 _ARRAYS = (
     "l_id", "l_state", "l_code", "l_reason", "l_outputs", "l_host", "p_id", "p_account", "p_host",
@@ -116,6 +141,13 @@ _ARRAYS = (
     "s_failed", "d_lab", "d_flops", "d_units", "e_lab", "e_job", "e_unit", "e_lease", "e_kind",
     "e_code", "e_reason",
 )
+
+
+@cache
+def _statement(needed: tuple[str, ...]) -> str:
+    parts = ", ".join(_PARTS[name] for name in needed)
+    return f"WITH {parts} {_EVENTS}" if parts else _EVENTS
+
 
 BLAMELESS_RETURNS = frozenset({"shutting_down", "paused", "reissued"})
 """Hand-backs that do not slow a host down."""
@@ -167,7 +199,8 @@ class Changes:
         self._unit_rows(arrays)
         self._ledger_rows(arrays)
         self._event_rows(arrays)
-        run(_WRITE, {**arrays, "lapse": limits.REPORT_LIFETIME_S})
+        needed = tuple(name for name in _PARTS if arrays[name])
+        run(_statement(needed), {**arrays, "lapse": limits.REPORT_LIFETIME_S})
 
     def _lease_rows(self, arrays: dict[str, list[Any]]) -> None:
         for held, copy in self._leases.values():

@@ -9,16 +9,18 @@ it and the unit's state follows from its leases.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from goblin_wire.states import LeaseState, Policy, UnitState, VerdictKind
 from workunits import limits
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A verdict as the lab signed it."""
 
     kind: VerdictKind
@@ -27,8 +29,7 @@ class Judgement:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A lease on the unit; `judgement` may be known before the report."""
 
     lease: UUID
@@ -42,8 +43,7 @@ class Copy:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """`wanted`: leases that may be given out now; `spared`: copies below it are forgiven."""
 
     state: UnitState
@@ -123,16 +123,14 @@ class Deed(StrEnum):
     RELEASED = "released"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     deed: Deed
     copy: Copy | None = None
     code: str = "ok"
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     unit: Unit
     changed: tuple[Copy, ...] = ()
     actions: tuple[Action, ...] = ()

@@ -31,7 +31,8 @@ _COPIES = """
 SELECT l.id, l.unit_id, l.copy, l.account_id, l.host_id, l.state, l.outputs, l.code, l.reason,
        v.kind AS verdict, v.outputs AS verdict_outputs, v.code AS verdict_code,
        v.reason AS verdict_reason
-FROM workunits_lease l LEFT JOIN workunits_verdict v ON v.lease_id = l.id
+FROM workunits_lease l
+LEFT JOIN LATERAL (SELECT * FROM workunits_verdict x WHERE x.lease_id = l.id OFFSET 0) v ON true
 WHERE l.unit_id = ANY(%(units)s)"""
 
 

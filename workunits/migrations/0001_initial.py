@@ -280,10 +280,6 @@ class Migration(migrations.Migration):
             model_name='host',
             index=models.Index(fields=['uid'], name='host_uid'),
         ),
-        migrations.AddIndex(
-            model_name='host',
-            index=models.Index(fields=['last_seen'], name='host_last_seen'),
-        ),
         migrations.AddConstraint(
             model_name='host',
             constraint=models.UniqueConstraint(fields=('account', 'uid'), name='host_account_uid'),

@@ -36,7 +36,6 @@ class Host(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["uid"], name="host_uid"),
-            models.Index(fields=["last_seen"], name="host_last_seen"),
         ]
 
     def __str__(self) -> str:

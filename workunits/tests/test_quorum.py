@@ -7,6 +7,10 @@ import random
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from goblin_wire.states import (
     LEASE_MOVES,
     UNIT_MOVES,
@@ -15,10 +19,6 @@ from goblin_wire.states import (
     UnitState,
     VerdictKind,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
 from workunits import limits, quorum
 from workunits.quorum import (
     Cancelled,

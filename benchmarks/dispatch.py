@@ -1,0 +1,125 @@
+"""`make bench-dispatch`: how many units the site gives out, takes back and accepts per second.
+
+Sixteen connections exchange over HTTP with gunicorn and the real middleware, one lab posts signed
+verdicts 64 at a time; everything, this generator included, shares the machine. Then the same on a
+database with a million finished units, in interleaved pairs: the cost per unit must not grow.
+
+    python -m benchmarks.dispatch [--seconds 10] [--pairs 5] [--finished 1000000] [--cases 1,16,64]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.dispatch_load import Lab, Load, Result
+from benchmarks.dispatch_site import (
+    Site,
+    database_server,
+    fill,
+    new_database,
+    settle,
+    start_site,
+)
+from benchmarks.report import ForeignLoad, line, median, progress, tree_cpu_seconds
+
+CONNECTIONS = 16
+UNITS = 100_000
+GROWTH_BATCH = 16
+WARM_UP_S = 1.5
+
+
+def main() -> None:
+    options = _options()
+    cases = [int(case) for case in options.cases.split(",") if case]
+    with tempfile.TemporaryDirectory(prefix="gugo-dispatch-", dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with database_server(folder / "postgres") as (url, postgres):
+            fresh = start_site(url, folder / "fresh", CONNECTIONS)
+            try:
+                lab = Lab(fresh.url, fresh.people["lab"])
+                progress(f"registering {UNITS} units")
+                lab.register(UNITS)
+                settle(url)
+                for batch in cases:
+                    _case(fresh, lab, postgres, batch, options.seconds)
+                if options.pairs:
+                    _growth(folder, url, postgres, fresh, lab, options)
+            finally:
+                fresh.stop()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.dispatch", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--finished", type=int, default=1_000_000)
+    parser.add_argument("--cases", default="1,16,64")
+    return parser.parse_args()
+
+
+def _measure(
+    site: Site, lab: Lab, postgres: int, batch: int, seconds: float
+) -> tuple[Result, float]:
+    """A run, and the CPU milliseconds of PostgreSQL per accepted unit."""
+    lab.alive()
+    load = Load(site.port, site.people, lab, batch)
+    before = tree_cpu_seconds([postgres])
+    result = load.run(seconds)
+    spent = tree_cpu_seconds([postgres]) - before
+    return result, 1000 * spent / max(1, result.accepted)
+
+
+def _case(site: Site, lab: Lab, postgres: int, batch: int, seconds: float) -> None:
+    _measure(site, lab, postgres, batch, WARM_UP_S)
+    with ForeignLoad([postgres, site.gunicorn.pid]) as load:
+        result, cpu = _measure(site, lab, postgres, batch, seconds)
+    rate = result.accepted / result.seconds
+    progress(f"batch {batch}: {rate:.0f} units/s, p95 {result.p95_ms():.1f} ms, {cpu:.3f} CPU ms")
+    name = f"batch-{batch}"
+    line("dispatch", name, "units_per_s", rate, unit="1/s", foreign_load=load.cores)
+    line("dispatch", name, "p95_ms", result.p95_ms(), unit="ms", foreign_load=load.cores)
+    line("dispatch", name, "postgres_cpu_ms_per_unit", cpu, unit="ms", foreign_load=load.cores)
+
+
+def _growth(
+    folder: Path, url: str, postgres: int, fresh: Site, lab: Lab, options: argparse.Namespace
+) -> None:
+    """PostgreSQL's CPU per unit with finished units in the tables, over that without them."""
+    full_url = new_database(url, "full")
+    full = start_site(full_url, folder / "full", CONNECTIONS)
+    try:
+        full_lab = Lab(full.url, full.people["lab"])
+        full_lab.register(UNITS)
+        _measure(full, full_lab, postgres, GROWTH_BATCH, WARM_UP_S)
+        progress(f"filling in {options.finished} finished units")
+        fill(full_url, options.finished)
+        settle(url)
+        with ForeignLoad([postgres, fresh.gunicorn.pid, full.gunicorn.pid]) as load:
+            ratios = [
+                _pair(postgres, (fresh, lab), (full, full_lab), options.seconds / 2)
+                for _ in range(options.pairs)
+            ]
+    finally:
+        full.stop()
+    line(
+        "dispatch", f"finished-{options.finished}", "postgres_cpu_growth", median(ratios),
+        samples=ratios, foreign_load=load.cores,
+    )
+
+
+def _pair(
+    postgres: int, fresh: tuple[Site, Lab], full: tuple[Site, Lab], seconds: float
+) -> float:
+    _, without = _measure(*fresh, postgres, GROWTH_BATCH, seconds)
+    time.sleep(0.5)
+    _, with_finished = _measure(*full, postgres, GROWTH_BATCH, seconds)
+    progress(f"CPU ms per unit: {without:.3f} without, {with_finished:.3f} with finished units")
+    return with_finished / without
+
+
+if __name__ == "__main__":
+    main()
