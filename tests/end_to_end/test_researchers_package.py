@@ -128,6 +128,18 @@ def test_row_17_a_cancelled_job_says_who_and_why(network: Network, lab: gpugobli
     assert "researcher" in job.why()
 
 
+def test_row_03_a_wait_outlives_a_killed_lab_node(network: Network, lab: gpugoblin.Lab) -> None:
+    chance = np.random.default_rng(5)
+    a, b = (chance.standard_normal((2000, 2000), np.float32) for _ in range(2))
+    job = (lab.array(a) @ lab.array(b)).submit("outlived")
+    future = job.future()
+    network.kill("lab")
+    assert "Last known" in job.why()
+    network.restart("lab")
+    assert near(future.result(timeout=60), a @ b)
+    assert job.report().facts.verified == job.report().facts.units
+
+
 def test_row_25_what_is_impossible_is_explained_and_refused_alike(lab: gpugoblin.Lab) -> None:
     product = lab.open("left.npy") @ lab.open("right.npy")
     explanation = product.explain(memory=1000)
