@@ -411,7 +411,7 @@ class Site(Partner):
 
 
 def make_lease(
-    lab: Lab, unit: Unit, device: str = "cpu", *, seconds: float = 60.0, **changes: Any
+    lab: Lab, unit: Unit, device: str = "cpu", /, *, seconds: float = 60.0, **changes: Any
 ) -> Lease:
     """A lease on a unit, known to its lab."""
     lease = secrets.token_hex(16)

@@ -19,6 +19,8 @@ from goblin_wire.protocol import DIGEST_HEADER, MIB
 
 FIRST_PART = 16 * MIB
 SMALLEST_PART, LARGEST_PART = 1 * MIB, 64 * MIB
+MOVES = 3
+"""So often in one upload the lab node may say that it stands elsewhere."""
 PART_S = 5.0
 """A part takes about this long, so that progress is seen and little is sent twice."""
 
@@ -70,18 +72,25 @@ class Uploader:
             raise HandBack("failed", "The file of the result is gone from this disk.") from None
 
     def _send(self, sender: _Output, content: memoryview, offset: int, before: int) -> None:
-        part, complete = FIRST_PART, False
+        part, complete, moves = FIRST_PART, False, 0
         while not complete:
             if not self._is_held(sender.lease.lease):
                 raise Unwanted
             began = time.monotonic()
             sent = content[offset : offset + part]
-            status = sender.put(sent, offset)
-            took = max(1e-3, time.monotonic() - began)
-            part = int(min(LARGEST_PART, max(SMALLEST_PART, len(sent) / took * PART_S)))
+            try:
+                status = sender.put(sent, offset)
+            except OffsetMismatch as problem:
+                moves += 1
+                if moves > MOVES:
+                    raise
+                offset = sender.stands_at(problem)
+                continue
             if status.received <= offset and not status.complete:
                 raise BadReply("The lab node took nothing of the upload.")
-            offset, complete = status.received, status.complete
+            took = max(1e-3, time.monotonic() - began)
+            part = int(min(LARGEST_PART, max(SMALLEST_PART, len(sent) / took * PART_S)))
+            offset, complete = min(status.received, len(content)), status.complete
             self._moved(sender.lease.lease, before + offset)
 
 
@@ -102,14 +111,14 @@ class _Output:
         status = self._client.call("GET", self._path, None, UploadStatus, headers=self._headers)
         return min(status.received, self._size)
 
+    def stands_at(self, problem: OffsetMismatch) -> int:
+        """How many bytes the lab node has, after it has refused our offset."""
+        stands = problem.facts.get("received")
+        if isinstance(stands, int) and 0 <= stands <= self._size:
+            return stands
+        return self.received()
+
     def put(self, content: memoryview, offset: int) -> UploadStatus:
-        try:
-            return self._client.put(
-                f"{self._path}?offset={offset}", content, UploadStatus, headers=self._headers
-            )
-        except OffsetMismatch as problem:
-            stands = problem.facts.get("received")
-            received = stands if isinstance(stands, int) else self.received()
-            if received == offset:
-                raise
-            return UploadStatus(received=min(received, self._size), bytes=self._size)
+        return self._client.put(
+            f"{self._path}?offset={offset}", content, UploadStatus, headers=self._headers
+        )
