@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 LINT = {
-    "ruff": [str(BIN / "ruff"), "check", "--quiet", "."],
-    "format": [str(BIN / "ruff"), "format", "--check", "--quiet", "."],
+    "ruff": [str(BIN / "ruff"), "check", "--output-format", "concise", "."],
+    "format": [str(BIN / "ruff"), "format", "--check", "--output-format", "concise", "."],
     "types": [str(BIN / "mypy")],
     "imports": [str(BIN / "lint-imports")],
     "openapi": [sys.executable, "tools/openapi.py", "--check"],

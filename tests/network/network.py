@@ -82,7 +82,7 @@ class Network:
 
     def make_lab(self) -> Process:
         """Set up the lab node; `start_lab` serves it too."""
-        return lab_process(self.places, self._known_people(), self._lab_arguments)
+        return lab_process(self.places, self.known_people(), self._lab_arguments)
 
     def start_lab(self) -> None:
         """Set up and serve the lab node."""
@@ -90,7 +90,7 @@ class Network:
 
     def start_volunteers(self) -> None:
         """Join and run the volunteers."""
-        tokens = self._known_people().volunteer_tokens
+        tokens = self.known_people().volunteer_tokens
         with ThreadPoolExecutor() as pool:
             joined = pool.map(
                 lambda number: volunteer_process(
@@ -105,7 +105,7 @@ class Network:
     def wait_for_volunteers(self, seconds: float = 30.0) -> None:
         """Return when the site has heard of every volunteer's machine."""
         deadline = time.monotonic() + seconds
-        for token in self._known_people().volunteer_tokens[: self._volunteers]:
+        for token in self.known_people().volunteer_tokens[: self._volunteers]:
             with closing(HttpClient(self.places.site_url, authorization=f"Bearer {token}")) as site:
                 while not site.call("GET", "/api/v1/volunteer/status", None, VolunteerStatus).hosts:
                     self.check()
@@ -171,7 +171,8 @@ class Network:
         process.start()
         return process
 
-    def _known_people(self) -> People:
+    def known_people(self) -> People:
+        """Who is in the network; NetworkError before the site was started."""
         if self.people is None:
             raise NetworkError("the site was not started")
         return self.people

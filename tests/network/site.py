@@ -28,6 +28,7 @@ class People:
     lab_token: str
     volunteer_tokens: list[str]
     researcher: str
+    reviewer: str
 
 
 class Site:
@@ -73,6 +74,7 @@ class Site:
             lab_token=told["lab"]["token"],
             volunteer_tokens=[volunteer["token"] for volunteer in told["volunteers"]],
             researcher=told["researcher_email"],
+            reviewer=told["reviewer_email"],
         )
 
     def manage(self, *arguments: str) -> str:
