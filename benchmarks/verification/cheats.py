@@ -39,7 +39,7 @@ def hidden_sizes(check: ColumnBlockCheck, scale: Array) -> Array:
         covered = 2 * state.factor * state.scale[:, None] / state.weights
     regular = (state.regions.rows == REGULAR)[:, None] & (state.regions.columns == REGULAR)
     limit = np.where(regular, covered, np.where(np.isfinite(own), own, 0))
-    return np.minimum(limit, state.precision.largest).astype(np.float64)
+    return np.asarray(np.minimum(limit, state.precision.largest), dtype=np.float64)
 
 
 def zeros(task: Task) -> Array:
@@ -52,7 +52,7 @@ def noise(task: Task) -> Array:
 
 
 def scaled(task: Task) -> Array:
-    return task.right * task.right.dtype.type(1.01)
+    return np.asarray(task.right * task.right.dtype.type(1.01))
 
 
 def one_entry(task: Task) -> Array:
@@ -175,4 +175,4 @@ def _rounded_product(task: Task, bits: int) -> Array:
 
 def _rounded(values: Array, bits: int) -> Array:
     mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(np.ldexp(mantissa, bits + 1)), exponent - bits - 1)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, bits + 1)), exponent - bits - 1))

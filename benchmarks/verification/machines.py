@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from numpy._core._multiarray_umath import __cpu_dispatch__
+
 CORES = (
     "Prescott",
     "Nehalem",
@@ -19,7 +21,6 @@ CORES = (
     "Cooperlake",
     "Sapphirerapids",
 )
-_LATE_FEATURES = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,20 @@ def machines(quick: bool) -> list[Machine]:
     return [
         *found,
         Machine("sequential-flush-to-zero", "sequential", flush=True),
-        Machine("einsum-avx2", "einsum", environment={"NPY_DISABLE_CPU_FEATURES": _LATE_FEATURES}),
-        Machine(
-            "einsum-sse",
-            "einsum",
-            environment={"NPY_DISABLE_CPU_FEATURES": f"{_LATE_FEATURES} AVX2 FMA3 AVX F16C"},
-        ),
+        Machine("einsum-avx2", "einsum", environment=_without(_wide_features())),
+        Machine("einsum-least", "einsum", environment=_without(list(__cpu_dispatch__))),
         Machine("row-by-row", "rows"),
         Machine("row-by-row-prescott", "rows", core="Prescott"),
     ]
+
+
+def _wide_features() -> list[str]:
+    """What numpy would choose at run time beyond AVX2."""
+    return [name for name in __cpu_dispatch__ if name.startswith(("AVX512", "X86_V4"))]
+
+
+def _without(features: Sequence[str]) -> dict[str, str]:
+    return {"NPY_DISABLE_CPU_FEATURES": " ".join(features)}
 
 
 def run(machine: Machine, folder: Path, names: Sequence[str], library: Path | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -192,6 +193,36 @@ def test_streaming_in_small_pieces_finds_the_same(
         assert np.allclose(first.state.projection, second.state.projection, rtol=1e-9, atol=1e-9)
         assert np.allclose(first.state.scale, second.state.scale, rtol=1e-9)
         assert first.state.factor == pytest.approx(second.state.factor)
+
+
+class MadeUp:
+    """A matrix that lies nowhere: its entries follow from their place."""
+
+    dtype = np.dtype("f4")
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = rows, columns
+
+    def read(self, r0: int, r1: int, c0: int, c1: int, out: Array | None = None) -> Array:
+        rows, columns = np.arange(r0, r1)[:, None], np.arange(c0, c1)
+        values = ((rows * 7 + columns * 13) % 29 - 14).astype("f4")
+        if out is None:
+            return values
+        out[...] = values
+        return out
+
+
+def test_memory_does_not_grow_with_k() -> None:
+    def peak(k: int) -> int:
+        a, b, cuts = MadeUp(2, k), MadeUp(k, 2), [*range(0, k, 2048), k]
+        tracemalloc.start()
+        check = ColumnBlockCheck.prepare(SECRET, 0, (0, 2), cuts, a, b)
+        assert check.verify((0, 2), np.zeros((2, 2), "f4")).outcome != "accept"
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(900_000) < peak(450_000) * 1.2 < 100e6
 
 
 def test_slabs_of_k_stay_small_however_many_blocks(rng: np.random.Generator) -> None:

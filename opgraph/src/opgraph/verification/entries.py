@@ -1,12 +1,12 @@
 """Entries of the product computed by the check itself, and what may differ from them.
 
-The reference is summed in float64 for float32 products, and for float64 products in the platform's
-long double where few entries are asked for: its own rounding is part of every bound, so that on a
-platform whose long double is float64 the bounds are the gammas of both sides."""
+The reference is summed in float64 for float32 products, and in the platform's long double for
+float64 products (5 ns per term, measured): its range has room for sums that overflow float64. Its
+own rounding is part of every bound, so that on a platform whose long double is float64 the bounds
+are the gammas of both sides."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,6 @@ from opgraph.verification.precision import Array, Floats, Precision, gamma
 from opgraph.verification.reader import MatrixReader, read_rows
 
 LONG: Any = np.longdouble
-_LONG_WORK = 1 << 28
-"""Products of entries up to which the long double (5 ns each, measured) is used."""
 _CHUNK_ELEMENTS = 1 << 20
 _FEW, _GROUP, _LARGE_GROUP = 64, 16, 256
 
@@ -33,7 +31,7 @@ class Entries:
     """Unit roundoff of `values`' summation."""
     magnitude: Floats
     """|A| |B|; not finite where an operand is not, or where it overflows."""
-    spread: Floats
+    spread: Array
     """sqrt((A*A) (B*B)): the standard deviation of a sum with random signs."""
     flushed: Floats
     """The part of |A| |B| that vanishes when subnormal operands are read as zero."""
@@ -50,9 +48,8 @@ class Place:
 def compute_entries(a: MatrixReader, b: MatrixReader, place: Place) -> Entries:
     """Compute the entries at `place`; memory is a few megabytes beside the entries themselves."""
     precision = Precision.of(a.dtype)
-    work = len(place.rows) * len(place.columns) * a.shape[1]
-    use_long = precision.dtype.itemsize > 4 and work <= _LONG_WORK
-    sums = _Sums(place, np.dtype(LONG) if use_long else np.dtype(np.float64), precision)
+    dtype = np.dtype(LONG if precision.dtype.itemsize > 4 else np.float64)
+    sums = _Sums(place, dtype, precision)
     for a_part, b_part in _slabs(a, b, place):
         sums.add(a_part, b_part)
     return sums.entries()
@@ -61,7 +58,7 @@ def compute_entries(a: MatrixReader, b: MatrixReader, place: Place) -> Entries:
 def _slabs(a: MatrixReader, b: MatrixReader, place: Place) -> Iterator[tuple[Array, Array]]:
     """Both operands' parts along K, at most a few megabytes of each at a time."""
     first, last = int(place.columns[0]), int(place.columns[-1]) + 1
-    step = max(1, _CHUNK_ELEMENTS // max(last - first, len(place.rows)))
+    step = max(1, _CHUNK_ELEMENTS // max(last - first, len(place.rows), _GROUP))
     for start in range(0, a.shape[1], step):
         end = min(start + step, a.shape[1])
         b_part = b.read(start, end, first, last)
@@ -78,11 +75,9 @@ class _Sums:
         self._magnitude = np.zeros(shape)
         self._squares = np.zeros(shape, dtype=dtype)
         self._flushed = np.zeros(shape)
-        self._terms = 0
 
     def add(self, a_part: Array, b_part: Array) -> None:
         left, right = a_part.astype(np.float64), b_part.astype(np.float64)
-        self._terms += len(right)
         if self._values.dtype == np.float64:
             self._values += _by_groups(left, right)
             self._squares += _by_groups(np.square(left), np.square(right))
@@ -112,14 +107,8 @@ class _Sums:
 
     def entries(self) -> Entries:
         unit = float(np.finfo(self._values.dtype).eps) / 2
-        return Entries(self._values, unit, self._magnitude, self._spread(), self._flushed)
-
-    def _spread(self) -> Floats:
-        if self._precision.dtype.itemsize > 4 and self._squares.dtype == np.float64:
-            # Squares of float64 data may overflow float64; this is never above the true spread.
-            return self._magnitude / math.sqrt(self._terms)
-        spread: Floats = np.sqrt(self._squares).astype(np.float64)
-        return spread
+        spread = np.sqrt(self._squares)
+        return Entries(self._values, unit, self._magnitude, spread, self._flushed)
 
 
 def _by_groups(left: Floats, right: Floats) -> Floats:

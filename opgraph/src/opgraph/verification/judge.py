@@ -23,7 +23,7 @@ REPAIR_SHARE = 0.02
 """Above this share of a tile's rows the tile is issued again instead of repaired."""
 
 _WORST_ROWS = 16
-_COMPARED_ROWS = 512
+_COMPARED_ROWS = 256
 
 
 def ratios(state: BlockState, rows: tuple[int, int], tile: Array) -> Floats:
