@@ -7,11 +7,15 @@ from pathlib import Path
 
 import keyring
 import pytest
+from hypothesis import settings
 from keyring.backends import fail
 
 import gpugoblin
 
 from .fake_control import FakeLab
+
+settings.register_profile("sdk", deadline=None)  # machines are shared while tests run
+settings.load_profile("sdk")
 
 
 @pytest.fixture(autouse=True)

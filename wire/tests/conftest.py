@@ -17,6 +17,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from hypothesis import settings
+
+settings.register_profile("wire", deadline=None)  # machines are shared while tests run
+settings.load_profile("wire")
 
 Answer = Callable[["Handler"], None]
 
