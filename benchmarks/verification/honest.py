@@ -21,7 +21,7 @@ _LONG_KINDS = ("normal", "one-signed", "constant")
 
 
 def cases(quick: bool) -> list[Case]:
-    """Every kind of data in both dtypes; a K of 1, and one of 65,536, beside an ordinary one."""
+    """Every kind of data in both dtypes; a K of 1, of 8 and of 65,536 beside an ordinary one."""
     if quick:
         shapes = [("float32", (65, 300, 70)), ("float64", (33, 300, 40))]
         return [Case(kind, shape, dtype) for dtype, shape in shapes for kind in KINDS]
@@ -29,6 +29,7 @@ def cases(quick: bool) -> list[Case]:
     found = [Case(kind, shape, dtype) for dtype, shape in ordinary for kind in KINDS]
     for dtype in ("float32", "float64"):
         found += [Case(kind, (300, 1, 200), dtype) for kind in KINDS]
+        found += [Case(kind, (300, 8, 1024), dtype) for kind in KINDS]
         found += [Case(kind, (48, 65536, 40), dtype) for kind in _LONG_KINDS]
     return [*found, Case("normal", (1024, 2048, 1024), "float32")]
 
