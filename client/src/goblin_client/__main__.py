@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -112,6 +113,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     arguments = parser().parse_args(argv)
+    # Only the computing processes calculate; here BLAS would start threads for nothing.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Loaded late: a wrong argument should be told at once.
     from goblin_client import commands
 

@@ -63,12 +63,13 @@ class ComputeProcess:
             send(cast("IO[bytes]", self._process.stdin), order)
 
     def _listen(self) -> None:
-        pipe = cast("IO[bytes]", self._process.stdout)
-        while (report := next_report(pipe)) is not None:
-            self._on_report(report)
-        # Whoever closes its pipe is of no use any more.
-        self._process.kill()
-        status = self._process.wait()
+        with cast("IO[bytes]", self._process.stdout) as pipe:
+            while (report := next_report(pipe)) is not None:
+                self._on_report(report)
+            # Whoever closes its pipe is of no use any more.
+            self._process.kill()
+            status = self._process.wait()
+        self._close()
         if not self._closing:
             self._on_exit(status)
 
@@ -78,6 +79,8 @@ class ComputeProcess:
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
         self._process.wait()
-        pipe = cast("IO[bytes]", self._process.stdin)
+        self._close()
+
+    def _close(self) -> None:
         with suppress(OSError):
-            pipe.close()
+            cast("IO[bytes]", self._process.stdin).close()

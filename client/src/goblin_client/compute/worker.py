@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import signal
@@ -106,7 +107,8 @@ class Worker:
         except InputMissing:
             self._failed(lease, "input_missing", "An input is gone from the cache.")
         except OSError as error:
-            self._failed(lease, "failed", f"A file of this client failed: {error.strerror}.")
+            code = "memory" if error.errno == errno.ENOMEM else "failed"
+            self._failed(lease, code, f"The system did not let it go on: {error.strerror}.")
         except OpgraphError as error:
             self._failed(lease, "failed", str(error))
         except Exception as error:
