@@ -59,8 +59,14 @@ from opgraph.graph import Graph
 
 LAB = "ab" * 16
 TOKEN = "gbl_0000000000000000_" + "x" * 43
-DEVICES = NetworkSnapshot(devices=2, memory_low=1 << 30, memory_median=1 << 30,
-                          flops_low=1e10, flops_median=1e10, last_seen_s=0.0)
+DEVICES = NetworkSnapshot(
+    devices=2,
+    memory_low=1 << 30,
+    memory_median=1 << 30,
+    flops_low=1e10,
+    flops_median=1e10,
+    last_seen_s=0.0,
+)
 
 
 class SiteDouble:
@@ -123,9 +129,16 @@ class SiteDouble:
     def claims(self, unit: str, **changes: Any) -> Claims:
         found = self.units[unit]
         said = {
-            "kid": self.key.kid, "lab": LAB, "lease": secrets.token_hex(16), "unit": unit,
-            "manifest": found.manifest, "output_bytes": found.output_bytes, "host": "0" * 32,
-            "volunteer": "volunteer-1", "device_class": "cpu", "issued": time.time(),
+            "kid": self.key.kid,
+            "lab": LAB,
+            "lease": secrets.token_hex(16),
+            "unit": unit,
+            "manifest": found.manifest,
+            "output_bytes": found.output_bytes,
+            "host": "0" * 32,
+            "volunteer": "volunteer-1",
+            "device_class": "cpu",
+            "issued": time.time(),
         }
         return Claims(**{**said, **changes})
 
@@ -179,29 +192,42 @@ class SiteDouble:
         elif what == "action":
             action = msgspec.json.decode(body, type=JobAction)
             self.actions.append((job, action))
-            self.states[job] = {"pause": "paused", "resume": "open", "cancel": "cancelled",
-                                "finish": "finished"}[action.action]
+            self.states[job] = {
+                "pause": "paused",
+                "resume": "open",
+                "cancel": "cancelled",
+                "finish": "finished",
+            }[action.action]
         return self._status(job)
 
     def _status(self, job: str) -> JobStatus:
-        return JobStatus(job=job, state=self.states.get(job, "open"),
-                         open_leases=self.open_leases)
+        return JobStatus(job=job, state=self.states.get(job, "open"), open_leases=self.open_leases)
 
     def _keys(self) -> list[SiteKey]:
         return [SiteKey(kid=self.key.kid, key=self.key.public)]
 
     def _welcome(self) -> LabWelcome:
-        return LabWelcome(lab=LAB, epoch="1", site_keys=self._keys(),
-                          site_seconds=time.time() + self.clock_ahead, network=self.network,
-                          reachability=self.reachability)
+        return LabWelcome(
+            lab=LAB,
+            epoch="1",
+            site_keys=self._keys(),
+            site_seconds=time.time() + self.clock_ahead,
+            network=self.network,
+            reachability=self.reachability,
+        )
 
     def _events(self, request: EventsRequest) -> EventsReply:
         start = int(request.cursor or 0)
         reset, self.reset = self.reset, False
         return EventsReply(
-            events=self.events[start:], cursor=str(len(self.events)), reset=reset,
-            site_seconds=time.time() + self.clock_ahead, network=self.network,
-            reachability=self.reachability, site_keys=self._keys(), wait_url=self.url + "/wait",
+            events=self.events[start:],
+            cursor=str(len(self.events)),
+            reset=reset,
+            site_seconds=time.time() + self.clock_ahead,
+            network=self.network,
+            reachability=self.reachability,
+            site_keys=self._keys(),
+            wait_url=self.url + "/wait",
             ticket="t",
         )
 
@@ -215,7 +241,8 @@ class SiteDouble:
                 continue
             self.verdicts.append(verdict)
             state = {VerdictKind.ACCEPTED: LeaseState.ACCEPTED}.get(
-                verdict.verdict, LeaseState.REJECTED)
+                verdict.verdict, LeaseState.REJECTED
+            )
             outcomes.append(VerdictOutcome(lease=verdict.lease, state=state))
         return VerdictReply(outcomes=outcomes)
 
@@ -230,8 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self.site.answer(self.command, self.path, body, self.headers)
             status, content, kind = 200, msgspec.json.encode(answer), "application/json"
         except Problem as problem:
-            status, content, kind = (problem.status, problem.to_bytes(),
-                                     "application/problem+json")
+            status, content, kind = (problem.status, problem.to_bytes(), "application/problem+json")
         with contextlib.suppress(OSError):
             self.send_response(status)
             self.send_header("Content-Type", kind)
@@ -264,15 +290,29 @@ class LabProcess:
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder.parent / "user")}
         self.run(
-            "init", str(folder), "--site", site.url, "--root", f"data={data}",
-            "--token", TOKEN, "--data-port", str(self.data_port),
-            "--control-port", str(self.control_port), *init,
+            "init",
+            str(folder),
+            "--site",
+            site.url,
+            "--root",
+            f"data={data}",
+            "--token",
+            TOKEN,
+            "--data-port",
+            str(self.data_port),
+            "--control-port",
+            str(self.control_port),
+            *init,
         )
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "goblin_labnode", *arguments], check=False,
-            capture_output=True, text=True, env=self.environment, timeout=60,
+            [sys.executable, "-m", "goblin_labnode", *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            timeout=60,
         )
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -281,7 +321,9 @@ class LabProcess:
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, "-m", "goblin_labnode", "serve", str(self.folder)],
-                stdout=log, stderr=log, env={**self.environment, **(environment or {})},
+                stdout=log,
+                stderr=log,
+                env={**self.environment, **(environment or {})},
             )
         wait_for(self._listens, 20.0)
 
@@ -310,8 +352,9 @@ class LabProcess:
         return HttpClient(f"http://127.0.0.1:{self.data_port}", authorization=authorization)
 
     def open(self, path: str) -> ArrayInfo:
-        return self.control().call("POST", "/v1/arrays", OpenArray(path=f"{self.prefix}/{path}"),
-                                   ArrayInfo)
+        return self.control().call(
+            "POST", "/v1/arrays", OpenArray(path=f"{self.prefix}/{path}"), ArrayInfo
+        )
 
     def submit(self, submission: Submission) -> JobInfo:
         return self.control().call("POST", "/v1/jobs", submission, JobInfo)
@@ -336,6 +379,7 @@ class LabProcess:
 
     def wait_units(self, job: str, count: int) -> list[str]:
         """Units of this run that the site knows, once there are `count`."""
+
         def known() -> list[str]:
             with self.site.lock:
                 return [unit for unit, owner in self.site.unit_jobs.items() if owner == job]
@@ -353,8 +397,9 @@ class LabProcess:
         return True
 
 
-def wait_for(condition: Callable[[], Any], seconds: float,
-             explain: Callable[[], str] = lambda: "") -> None:
+def wait_for(
+    condition: Callable[[], Any], seconds: float, explain: Callable[[], str] = lambda: ""
+) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, explain()
@@ -374,8 +419,7 @@ def product(left: ArrayInfo, right: ArrayInfo, **options: Any) -> Submission:
         b = build.placeholder("x1", right.dtype, b_shape)
         inputs["x1"] = right.array
     graph = build.build(build.apply("matmul", a, b))
-    return Submission(protocol=PROTOCOL, graph=graph.to_bytes().decode(), inputs=inputs,
-                      **options)
+    return Submission(protocol=PROTOCOL, graph=graph.to_bytes().decode(), inputs=inputs, **options)
 
 
 class Volunteer:
@@ -388,8 +432,16 @@ class Volunteer:
 
     def lease(self, unit: str) -> tuple[str, str]:
         lease, token = self.site.capability(unit, volunteer=self.name)
-        self.site.say(LabEvent(kind="leased", job=self.site.unit_jobs[unit], unit=unit,
-                               lease=lease, volunteer=self.name, device_class="cpu"))
+        self.site.say(
+            LabEvent(
+                kind="leased",
+                job=self.site.unit_jobs[unit],
+                unit=unit,
+                lease=lease,
+                volunteer=self.name,
+                device_class="cpu",
+            )
+        )
         return lease, token
 
     def fetch(self, lease: str, token: str) -> tuple[Manifest, Graph, dict[str, NDArray[Any]]]:
@@ -411,10 +463,13 @@ class Volunteer:
         content = numpy.ascontiguousarray(result).tobytes()
         return lease, token, content, blob_id(bytes.fromhex(manifest.key), content)
 
-    def upload(self, lease: str, token: str, content: bytes, digest: str,
-               offset: int = 0) -> UploadStatus:
+    def upload(
+        self, lease: str, token: str, content: bytes, digest: str, offset: int = 0
+    ) -> UploadStatus:
         return self.lab.data_client(token).put(
-            f"/v1/leases/{lease}/outputs/0?offset={offset}", content[offset:], UploadStatus,
+            f"/v1/leases/{lease}/outputs/0?offset={offset}",
+            content[offset:],
+            UploadStatus,
             headers={DIGEST_HEADER: digest},
         )
 

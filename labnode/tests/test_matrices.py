@@ -78,8 +78,7 @@ def test_a_large_fortran_region_is_turned_in_strips(
     monkeypatch.setattr("goblin_labnode.matrices._STRIP_BYTES", 256)
     array = numpy.asfortranarray(numpy.random.default_rng(0).random((50, 60)))
     numpy.save(folder / "f.npy", array)
-    numpy.testing.assert_array_equal(matrix(folder / "f.npy").read(3, 47, 5, 59),
-                                     array[3:47, 5:59])
+    numpy.testing.assert_array_equal(matrix(folder / "f.npy").read(3, 47, 5, 59), array[3:47, 5:59])
 
 
 def test_changes_are_seen(tmp_path: Path) -> None:

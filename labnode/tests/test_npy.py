@@ -71,8 +71,10 @@ def test_python_2_longs() -> None:
         (header("{'descr': '<f4', 'fortran_order': False, 'shape': (20, 3)}"), FileTruncated),
         (header("{'descr': '|O', 'fortran_order': False, 'shape': (2,)}"), BadArray),
         (header("{'descr': 'O', 'fortran_order': False, 'shape': (2,)}"), BadArray),
-        (header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"),
-         DtypeUnsupported),
+        (
+            header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"),
+            DtypeUnsupported,
+        ),
         (header("{'descr': '<c8', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
         (header("{'descr': '<U4', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
         (header("{'descr': '<f3', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
@@ -117,5 +119,3 @@ def test_noise_never_crashes(noise: bytes) -> None:
 def test_noisy_headers_never_crash(text: str) -> None:
     with pytest.raises(Problem):
         layout(header(text.encode("latin-1", "replace").decode("latin-1")))
-
-

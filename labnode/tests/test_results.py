@@ -105,9 +105,7 @@ def test_the_vectors_are_drawn_anew_after_four_refusals(
     finish(lab, started, data, set())
 
 
-def test_a_late_upload_changes_nothing(
-    lab: LabProcess, data: Path, started: JobInfo
-) -> None:
+def test_a_late_upload_changes_nothing(lab: LabProcess, data: Path, started: JobInfo) -> None:
     unit = lab.wait_units(started.job, 1)[0]
     slow, quick = Volunteer(lab, "slow"), Volunteer(lab, "quick")
     lease, token, content, digest = slow.compute(unit)
@@ -176,16 +174,23 @@ def test_bytes_that_are_not_what_was_announced(lab: LabProcess, started: JobInfo
         raise without_length(lab, lease, token, digest)
     assert volunteer.upload(lease, token, content, digest).complete
     with pytest.raises(NotFound):
-        lab.data_client(token).put(f"/v1/leases/{lease}/outputs/1", content, UploadStatus,
-                                   headers={DIGEST_HEADER: digest})
+        lab.data_client(token).put(
+            f"/v1/leases/{lease}/outputs/1", content, UploadStatus, headers={DIGEST_HEADER: digest}
+        )
 
 
 def without_length(lab: LabProcess, lease: str, token: str, digest: str) -> Problem:
     connection = http.client.HTTPConnection("127.0.0.1", lab.data_port)
     connection.request(
-        "PUT", f"/v1/leases/{lease}/outputs/0", iter([b"some", b"bytes"]), encode_chunked=True,
-        headers={"Authorization": f"Goblin {token}", DIGEST_HEADER: digest,
-                 "Transfer-Encoding": "chunked"},
+        "PUT",
+        f"/v1/leases/{lease}/outputs/0",
+        iter([b"some", b"bytes"]),
+        encode_chunked=True,
+        headers={
+            "Authorization": f"Goblin {token}",
+            DIGEST_HEADER: digest,
+            "Transfer-Encoding": "chunked",
+        },
     )
     response = connection.getresponse()
     content = response.read()
@@ -212,8 +217,9 @@ def test_an_ended_lease_is_gone(lab: LabProcess, site: SiteDouble, started: JobI
     unit = lab.wait_units(started.job, 1)[0]
     volunteer = Volunteer(lab)
     lease, token, content, digest = volunteer.compute(unit)
-    site.say(LabEvent(kind="returned", job=started.job, unit=unit, lease=lease,
-                      code="shutting_down"))
+    site.say(
+        LabEvent(kind="returned", job=started.job, unit=unit, lease=lease, code="shutting_down")
+    )
     http = lab.data_client(token)
 
     def gone() -> bool:
@@ -254,12 +260,15 @@ def test_a_lease_that_the_site_lost_is_proved(
 
 @pytest.mark.parametrize(
     ("shape", "dtype"),
-    [((1, 1, 1), "float32"), ((300, 1, 200), "float64"), ((1, 700, 900), "float32"),
-     ((900, 700, 1), "float64"), ((37, 5000, 41), "float32")],
+    [
+        ((1, 1, 1), "float32"),
+        ((300, 1, 200), "float64"),
+        ((1, 700, 900), "float32"),
+        ((900, 700, 1), "float64"),
+        ((37, 5000, 41), "float32"),
+    ],
 )
-def test_shapes(
-    lab: LabProcess, data: Path, shape: tuple[int, int, int], dtype: str
-) -> None:
+def test_shapes(lab: LabProcess, data: Path, shape: tuple[int, int, int], dtype: str) -> None:
     m, k, n = shape
     a, b = save(data, "a.npy", normal(m, k, dtype)), save(data, "b.npy", normal(k, n, dtype, 1))
     job = lab.multiply("a.npy", "b.npy", out="c.npy")
@@ -269,9 +278,7 @@ def test_shapes(
 
 
 @pytest.mark.parametrize("shape", [(0, 5, 4), (4, 0, 5), (4, 5, 0), (0, 0, 0)])
-def test_empty_axes_need_nobody(
-    lab: LabProcess, data: Path, shape: tuple[int, int, int]
-) -> None:
+def test_empty_axes_need_nobody(lab: LabProcess, data: Path, shape: tuple[int, int, int]) -> None:
     m, k, n = shape
     save(data, "a.npy", normal(m, k))
     save(data, "b.npy", normal(k, n))
@@ -285,8 +292,12 @@ def test_empty_axes_need_nobody(
 def test_vectors_and_one_array_twice(lab: LabProcess, data: Path) -> None:
     a = save(data, "a.npy", normal(300, 300))
     v = save(data, "v.npy", normal(1, 300).reshape(300))
-    cases = [("a.npy", "v.npy", [300], a @ v), ("v.npy", "a.npy", [300], v @ a),
-             ("v.npy", "v.npy", [], v @ v), ("a.npy", "a.npy", None, a @ a)]
+    cases = [
+        ("a.npy", "v.npy", [300], a @ v),
+        ("v.npy", "a.npy", [300], v @ a),
+        ("v.npy", "v.npy", [], v @ v),
+        ("a.npy", "a.npy", None, a @ a),
+    ]
     for number, (left, right, shape, want) in enumerate(cases):
         if left == right == "v.npy":
             save(data, "w.npy", v)

@@ -24,8 +24,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def roots(tree: Path) -> Roots:
-    return Roots({"one": str(tree / "one"), "two": str(tree / "two")},
-                 {"@own": tree / "outside"})
+    return Roots({"one": str(tree / "one"), "two": str(tree / "two")}, {"@own": tree / "outside"})
 
 
 def content(roots: Roots, place: Place) -> bytes:
@@ -58,8 +57,18 @@ def test_absolute_paths_inside(roots: Roots, tree: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["../outside/secret.npy", "/etc/passwd", "one/../../outside/secret.npy", "", ".", "one/..",
-     "a\0b", "x" * 5000, "@own/secret.npy/../../outside/secret.npy", "/proc/self/environ"],
+    [
+        "../outside/secret.npy",
+        "/etc/passwd",
+        "one/../../outside/secret.npy",
+        "",
+        ".",
+        "one/..",
+        "a\0b",
+        "x" * 5000,
+        "@own/secret.npy/../../outside/secret.npy",
+        "/proc/self/environ",
+    ],
 )
 def test_what_is_outside_is_refused(roots: Roots, text: str) -> None:
     with pytest.raises((PathOutsideRoots, FileMissing)):

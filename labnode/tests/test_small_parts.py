@@ -210,7 +210,12 @@ class TestOutbox:
 
     def test_a_failed_transaction_leaves_nothing(self, tmp_path: Path) -> None:
         database = Database(tmp_path / "x")
-        with pytest.raises(KeyError), database.transaction() as connection:
-            outbox.post(connection, "r", "job", "", {})
-            raise KeyError
+
+        def fail() -> None:
+            with database.transaction() as connection:
+                outbox.post(connection, "r", "job", "", {})
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fail()
         assert outbox.next_letters(database, set(), 10) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -103,19 +104,18 @@ class TestKill:
         lab = own_lab
         want = inputs(lab.data)
         lab.stop()
-        place = {"draft": "goblin_labnode.outputs.create_draft",
-                 "row": "goblin_labnode.node.Node.add"}[point]
-        module, _, name = place.rpartition(".")
         hook = lab.folder.parent / "hook"
         hook.mkdir()
         (hook / "sitecustomize.py").write_text(
             "import os, sys\n"
             "def die(*_a, **_k): os.kill(os.getpid(), 9)\n"
             "if 'serve' in sys.orig_argv:\n"
-            f"    import {module if point == 'draft' else 'goblin_labnode.node'} as m\n"
-            + ("    real = m.create_draft\n"
-               "    m.create_draft = lambda *a: (real(*a), die())\n" if point == "draft" else
-               "    m.Node.add = die\n")
+            f"    import goblin_labnode.{'outputs' if point == 'draft' else 'node'} as m\n"
+            + (
+                "    real = m.create_draft\n    m.create_draft = lambda *a: (real(*a), die())\n"
+                if point == "draft"
+                else "    m.Node.add = die\n"
+            )
         )
         lab.start(environment={"PYTHONPATH": str(hook)})
         with pytest.raises(Problem):
@@ -144,8 +144,9 @@ class TestChangedFiles:
         with pytest.raises(Unavailable):
             Volunteer(lab).work(unit)
         wait_for(lambda: (job, "pause") in actions(lab.site), 5, lab.log)
-        reason = next(act.reason for run, act in lab.site.actions
-                      if (run, act.action) == (job, "pause"))
+        reason = next(
+            act.reason for run, act in lab.site.actions if (run, act.action) == (job, "pause")
+        )
         assert "a.npy" not in reason
         shutil.copy(data / "saved.npy", data / "a.npy")
         lab.wait_state(job, JobState.RUNNING, JobState.WAITING)
@@ -222,8 +223,9 @@ class TestSite:
         assert info.state is JobState.WAITING
         assert "0 volunteers" in info.reason
         assert "10 min" in info.reason
-        site.reachability = Reachability(reachable=False, code="endpoint_unreachable",
-                                         reason="refused")
+        site.reachability = Reachability(
+            reachable=False, code="endpoint_unreachable", reason="refused"
+        )
         site.news.set()
         assert "refused" in wait_code(lab, job, "endpoint_unreachable").reason
         site.refuse = Unavailable("The database is away.")
@@ -242,9 +244,7 @@ class TestSite:
         finish(lab, job, set())
         check(data, want)
 
-    def test_a_site_that_is_away_while_the_job_runs(
-        self, lab: LabProcess, data: Path
-    ) -> None:
+    def test_a_site_that_is_away_while_the_job_runs(self, lab: LabProcess, data: Path) -> None:
         """Results are verified without the site; it is told later."""
         want = inputs(data)
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job
@@ -285,8 +285,15 @@ class TestSite:
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job
         units = lab.wait_units(job, lab.job(job).progress.units)
         for unit in units:
-            lab.site.say(LabEvent(kind="quarantined", job=job, unit=unit, code="too_many_errors",
-                                  reason="Nobody could compute it."))
+            lab.site.say(
+                LabEvent(
+                    kind="quarantined",
+                    job=job,
+                    unit=unit,
+                    code="too_many_errors",
+                    reason="Nobody could compute it.",
+                )
+            )
         assert "Nobody could compute it." in wait_code(lab, job, "quarantined").reason
         lab.site.say(LabEvent(kind="released", job=job, unit=units[0]))
         wait_code(lab, job, "ok")
@@ -295,16 +302,21 @@ class TestSite:
         inputs(data)
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job
         lab.wait_units(job, lab.job(job).progress.units)
-        lab.site.say(LabEvent(kind="job_paused", job=job, code="cost_mismatch",
-                              reason="Two volunteers count other flops."))
+        lab.site.say(
+            LabEvent(
+                kind="job_paused",
+                job=job,
+                code="cost_mismatch",
+                reason="Two volunteers count other flops.",
+            )
+        )
         assert "Two volunteers" in wait_code(lab, job, "cost_mismatch").reason
         lab.site.say(LabEvent(kind="job_resumed", job=job))
         wait_code(lab, job, "ok")
 
 
 def wait_code(lab: LabProcess, job: str, code: str):  # noqa: ANN201
-    wait_for(lambda: lab.job(job).code == code, 10,
-             lambda: f"{lab.job(job)} {lab.log()[-3000:]}")
+    wait_for(lambda: lab.job(job).code == code, 10, lambda: f"{lab.job(job)} {lab.log()[-3000:]}")
     return lab.job(job)
 
 
@@ -313,10 +325,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 6 MiB."""
     place = tmp_path / "small"
     place.mkdir()
-    if os.geteuid() != 0 or subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], check=False,
-        capture_output=True,
-    ).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)],
+            check=False,
+            capture_output=True,
+        ).returncode
+    ):
         pytest.skip("a small file system can't be mounted here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
@@ -326,8 +342,9 @@ class TestFullDisk:
     def test_at_submission(self, lab: LabProcess, data: Path, small_disk: Path) -> None:
         """The job is taken, says why it stands still, and goes on once there is room."""
         want = inputs(data, 1500)
-        own = LabProcess(lab.folder.parent / "second", lab.site, lab.data,
-                         "--root", f"small={small_disk}")
+        own = LabProcess(
+            lab.folder.parent / "second", lab.site, lab.data, "--root", f"small={small_disk}"
+        )
         own.prefix = lab.prefix
         own.start()
         job = own.submit(product_of(own, data, out="small/c.npy")).job
@@ -369,9 +386,9 @@ class TestFullDisk:
 
 def fill(path: Path) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
-    with pytest.raises(OSError, match="space"):
-        while True:
-            os.write(descriptor, b"x" * 4096)
+    with contextlib.suppress(OSError):
+        while os.write(descriptor, b"x" * 4096):
+            pass
     os.close(descriptor)
 
 

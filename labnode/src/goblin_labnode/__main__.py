@@ -66,18 +66,26 @@ def init(
 
     folder = Folder(directory.expanduser().absolute())
     wishes = setup.Wishes(
-        site=site.rstrip("/"), roots=setup.parse_roots(root), endpoint=endpoint,
-        data_host=data_host, data_port=data_port, control_port=control_port,
+        site=site.rstrip("/"),
+        roots=setup.parse_roots(root),
+        endpoint=endpoint,
+        data_host=data_host,
+        data_port=data_port,
+        control_port=control_port,
     )
     config = setup.initialise(folder, wishes, token or setup.sign_in(wishes.site, _show_code))
     setup.remember_for_user(folder)
     if as_json:
-        typer.echo(json.dumps({"lab": config.lab, "folder": str(folder.path),
-                               "endpoint": config.endpoint}))
+        typer.echo(
+            json.dumps({"lab": config.lab, "folder": str(folder.path), "endpoint": config.endpoint})
+        )
         return
     console.print(f"Lab {config.lab} is set up in {folder.path}.", highlight=False)
-    console.print(f"Volunteers will reach it at {config.endpoint}. In direct mode they see the"
-                  " address of this machine, and it sees theirs.", highlight=False)
+    console.print(
+        f"Volunteers will reach it at {config.endpoint}. In direct mode they see the"
+        " address of this machine, and it sees theirs.",
+        highlight=False,
+    )
     console.print(f"Next: goblin-lab serve {folder.path}", highlight=False)
 
 
@@ -90,7 +98,8 @@ def serve(
     from goblin_labnode.serving import serve as run
 
     logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO, stream=sys.stderr,
+        level=logging.DEBUG if verbose else logging.INFO,
+        stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     for chatty in ("urllib3", "uvicorn", "asyncio"):
@@ -108,11 +117,17 @@ def doctor(directory: Directory, as_json: AsJson = False) -> None:
     findings = list(examine(folder, folder.load()))
     healthy = all(finding.ok for finding in findings)
     if as_json:
-        typer.echo(json.dumps({
-            "ok": healthy,
-            "checks": [{"check": each.check, "ok": each.ok, "detail": each.detail}
-                       for each in findings],
-        }))
+        typer.echo(
+            json.dumps(
+                {
+                    "ok": healthy,
+                    "checks": [
+                        {"check": each.check, "ok": each.ok, "detail": each.detail}
+                        for each in findings
+                    ],
+                }
+            )
+        )
     else:
         table = Table(show_header=False, box=None)
         for each in findings:
@@ -122,8 +137,9 @@ def doctor(directory: Directory, as_json: AsJson = False) -> None:
 
 
 def _show_code(code: SignInCode) -> None:
-    errors.print(f"Open {code.url}\nand confirm the code [bold]{code.user_code}[/].",
-                 highlight=False)
+    errors.print(
+        f"Open {code.url}\nand confirm the code [bold]{code.user_code}[/].", highlight=False
+    )
 
 
 def main() -> None:

@@ -33,8 +33,12 @@ class ArraySource:
     @property
     def info(self) -> ArrayInfo:
         layout = self.layout
-        return ArrayInfo(array=self.array, dtype=layout.native.name, shape=list(layout.shape),
-                         bytes=layout.nbytes)
+        return ArrayInfo(
+            array=self.array,
+            dtype=layout.native.name,
+            shape=list(layout.shape),
+            bytes=layout.nbytes,
+        )
 
     @property
     def shown(self) -> str:
@@ -64,13 +68,18 @@ class ArrayRegistry:
             layout = read_layout(lambda at, size: os.pread(descriptor, size, at), identity.size)
         finally:
             os.close(descriptor)
-        facts = (str(identity.device), str(identity.inode), str(identity.size),
-                 str(identity.mtime_ns))
+        facts = (
+            str(identity.device),
+            str(identity.inode),
+            str(identity.size),
+            str(identity.mtime_ns),
+        )
         array = derive_id(self._id_key, "file", place.root, place.path, *facts)
         return self._keep(ArraySource(array, place, layout, identity))
 
-    def add_uploaded(self, array: str, dtype: numpy.dtype[Any], shape: tuple[int, ...],
-                     path: str) -> ArraySource:
+    def add_uploaded(
+        self, array: str, dtype: numpy.dtype[Any], shape: tuple[int, ...], path: str
+    ) -> ArraySource:
         """An uploaded array whose content lies in its root under `path`."""
         place = Place(UPLOADED, path)
         layout = Layout(dtype, shape, False, 0)
@@ -88,7 +97,8 @@ class ArrayRegistry:
         marks = ",".join("?" * len(arrays))
         self._database.execute(
             f"UPDATE arrays SET used_at = ? WHERE id IN ({marks})",  # noqa: S608
-            time.time(), *arrays,
+            time.time(),
+            *arrays,
         )
 
     def adopt(self, source: ArraySource) -> None:
@@ -96,7 +106,11 @@ class ArrayRegistry:
         identity = source.identity
         self._database.execute(
             "UPDATE arrays SET device = ?, inode = ?, size = ?, mtime_ns = ? WHERE id = ?",
-            identity.device, identity.inode, identity.size, identity.mtime_ns, source.array,
+            identity.device,
+            identity.inode,
+            identity.size,
+            identity.mtime_ns,
+            source.array,
         )
 
     def _keep(self, source: ArraySource) -> ArraySource:
@@ -104,9 +118,17 @@ class ArrayRegistry:
         self._database.execute(
             "INSERT INTO arrays VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
             " ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at",
-            source.array, source.place.root, source.place.path, identity.device, identity.inode,
-            identity.size, identity.mtime_ns, layout.dtype.str,
-            msgspec.json.encode(layout.shape).decode(), int(layout.fortran), layout.offset,
+            source.array,
+            source.place.root,
+            source.place.path,
+            identity.device,
+            identity.inode,
+            identity.size,
+            identity.mtime_ns,
+            layout.dtype.str,
+            msgspec.json.encode(layout.shape).decode(),
+            int(layout.fortran),
+            layout.offset,
             time.time(),
         )
         return source

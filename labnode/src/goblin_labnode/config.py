@@ -116,8 +116,7 @@ class Folder:
 
     def create(self) -> None:
         """Make the folders, closed to others."""
-        for folder in (self.path, self.staging, self.arrays, self.uploads,
-                       self.results):
+        for folder in (self.path, self.staging, self.arrays, self.uploads, self.results):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def load(self) -> Config:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from goblin_labnode import __version__, reports
 from goblin_labnode.array_uploads import ArrayUploads
 from goblin_labnode.node import Node
-from goblin_labnode.planning import explain, lab_figures, measure_flops, network_figures
+from goblin_labnode.planning import explain, lab_figures, network_figures
 from goblin_labnode.requests import check_submission
 from goblin_labnode.service import Service
 from goblin_labnode.states import job_info
@@ -100,13 +100,22 @@ class ControlListener:
     async def lab(self, _request: Request) -> Response:
         config, site = self._node.config, self._node.site
         trouble = site.trouble
-        return message_response(LabInfo(
-            lab=config.lab, name=config.name, site=config.site, version=__version__,
-            protocol=PROTOCOL, roots=self._node.roots.names, online=site.seen_recently(),
-            reason=trouble[1][:500] if trouble is not None else "", network=site.network,
-            reachability=site.reachability, flops_left_today=site.flops_left_today,
-            retention_days=config.retention.results_days,
-        ))
+        return message_response(
+            LabInfo(
+                lab=config.lab,
+                name=config.name,
+                site=config.site,
+                version=__version__,
+                protocol=PROTOCOL,
+                roots=self._node.roots.names,
+                online=site.seen_recently(),
+                reason=trouble[1][:500] if trouble is not None else "",
+                network=site.network,
+                reachability=site.reachability,
+                flops_left_today=site.flops_left_today,
+                retention_days=config.retention.results_days,
+            )
+        )
 
     async def open_array(self, request: Request) -> Response:
         message = await read_message(request, OpenArray)
@@ -174,7 +183,9 @@ class ControlListener:
         if span is not None:
             headers["Content-Range"] = f"bytes {begin}-{end - 1}/{size}"
         return StreamingResponse(
-            _chunks(descriptor, offset + begin, end - begin), 206 if span else 200, headers,
+            _chunks(descriptor, offset + begin, end - begin),
+            206 if span else 200,
+            headers,
             media_type="application/octet-stream",
         )
 
@@ -191,21 +202,9 @@ class ControlListener:
     def _explain(self, submission: Submission) -> Explanation:
         node = self._node
         request = check_submission(submission, node.arrays.get)
-        network = network_figures(node.site.network, memory=request.memory,
-                                  loopback=node.loopback)
-        lab = lab_figures(self._speed(), loopback=node.loopback)
-        return explain(request, node.site.network, network, lab,
-                       reports.retention_sentence(node))
-
-    def _speed(self) -> float:
-        """Measured at the first `explain`, then kept."""
-        known = float(self._node.database.recall("flops_per_s", "0"))
-        if not known:
-            known = measure_flops()
-            self._node.database.execute(
-                "INSERT OR REPLACE INTO memory VALUES ('flops_per_s', ?)", str(known)
-            )
-        return known
+        network = network_figures(node.site.network, memory=request.memory, loopback=node.loopback)
+        lab = lab_figures(node.flops_per_s, loopback=node.loopback)
+        return explain(request, node.site.network, network, lab, reports.retention_sentence(node))
 
     async def _receive(self, request: Request, upload: str) -> UploadState:
         length, offset = content_length(request), integer(request.query_params, "offset")

@@ -170,7 +170,10 @@ class DataListener:
             record = run.leases.get(claims.lease)
             if record is None:
                 record = run.leases[claims.lease] = LeaseRecord(
-                    claims.lease, claims.unit, claims.volunteer, claims.device_class,
+                    claims.lease,
+                    claims.unit,
+                    claims.volunteer,
+                    claims.device_class,
                     seen_at=time.time(),
                 )
                 self._node.note(run)
@@ -199,8 +202,7 @@ class DataListener:
         record = None if run is None else run.leases.get(claims.lease)
         state = None if record is None else record.state
         if run is None:
-            row = self._node.database.row("SELECT state FROM leases WHERE lease = ?",
-                                          claims.lease)
+            row = self._node.database.row("SELECT state FROM leases WHERE lease = ?", claims.lease)
             state = None if row is None else LeasePhase(row["state"])
         if state is None or state not in JUDGED | {LeasePhase.RECEIVED}:
             return None
@@ -258,6 +260,4 @@ class DataListener:
 
 
 def _paused() -> Unavailable:
-    return Unavailable(
-        "The job is paused at the lab; try again later.", retry_after=PAUSED_RETRY_S
-    )
+    return Unavailable("The job is paused at the lab; try again later.", retry_after=PAUSED_RETRY_S)

@@ -38,8 +38,10 @@ def examine(folder: Folder, config: Config) -> Iterator[Finding]:
     yield _room(folder)
     yield _private(folder)
     running = is_running(folder)
-    for name, host, port in (("data", config.data_host, config.data_port),
-                             ("control", CONTROL_HOST, config.control_port)):
+    for name, host, port in (
+        ("data", config.data_host, config.data_port),
+        ("control", CONTROL_HOST, config.control_port),
+    ):
         yield _port(name, host, port, running=running)
 
 
@@ -100,8 +102,11 @@ def _private(folder: Folder) -> Finding:
     files = (folder.secrets, folder.control_key)
     open_ones = [path.name for path in files if path.stat().st_mode & 0o077]
     if open_ones:
-        return Finding(check="secrets", ok=False,
-                       detail=f"Others can read {', '.join(open_ones)}; run chmod 600.")
+        return Finding(
+            check="secrets",
+            ok=False,
+            detail=f"Others can read {', '.join(open_ones)}; run chmod 600.",
+        )
     try:
         with tempfile.TemporaryFile(dir=folder.staging):
             pass

@@ -74,8 +74,13 @@ class Follower:
     def _take_figures(self, said: LabWelcome | EventsReply) -> None:
         site = self._node.site
         before = site.offset
-        news = site.answered(said.network, said.reachability, said.site_keys,
-                             said.flops_left_today, said.site_seconds)
+        news = site.answered(
+            said.network,
+            said.reachability,
+            said.site_keys,
+            said.flops_left_today,
+            said.site_seconds,
+        )
         if abs(site.offset - before) > 1:
             self._node.database.execute(
                 "INSERT OR REPLACE INTO memory VALUES ('site_offset', ?)", str(site.offset)
@@ -115,8 +120,9 @@ class Follower:
             store_lease(connection, run.run, _lease(event, event.lease))
         elif event.kind in _ENDS and event.lease is not None:
             if _may_end(run, event.lease):
-                store_lease_state(connection, event.lease, LeasePhase.ENDED, event.code,
-                                  event.reason)
+                store_lease_state(
+                    connection, event.lease, LeasePhase.ENDED, event.code, event.reason
+                )
         elif event.kind in ("quarantined", "released"):
             reason = (event.reason or event.code) if event.kind == "quarantined" else None
             store_quarantine(connection, event.unit, reason)
@@ -155,8 +161,11 @@ class Follower:
 
 def _lease(event: LabEvent, lease: str) -> LeaseRecord:
     return LeaseRecord(
-        lease=lease, unit=event.unit or "", volunteer=event.volunteer,
-        device_class=event.device_class, seen_at=time.time(),
+        lease=lease,
+        unit=event.unit or "",
+        volunteer=event.volunteer,
+        device_class=event.device_class,
+        seen_at=time.time(),
     )
 
 

@@ -19,6 +19,7 @@ from goblin_labnode.jobs import Jobs
 from goblin_labnode.mending import restore_inputs
 from goblin_labnode.node import Node
 from goblin_labnode.phases import Phase
+from goblin_labnode.planning import measure_flops
 from goblin_labnode.runs import Run
 from goblin_labnode.storage import require_room
 from goblin_labnode.store.runs import finished_before
@@ -40,10 +41,14 @@ class Housekeeper:
         self._node = node
         self._jobs = jobs
         self._tried: dict[str, set[Identity]] = {}
+        self._measured = False
         self._swept = time.monotonic() - SWEEP_S + 30
 
     def turn(self) -> float:
         """Seconds until the next look."""
+        if not self._measured:
+            self._measured = True
+            self._node.flops_per_s = measure_flops()
         for run in self._node.runs():
             if run.record.phase is Phase.ACTIVE:
                 self._look(run)
@@ -101,8 +106,9 @@ class Housekeeper:
 
     def _remove_arrays(self, before: float) -> None:
         used = {array for run in self._node.runs() for array in run.record.request.arrays}
-        rows = self._node.database.rows("SELECT id, root, path FROM arrays WHERE used_at < ?",
-                                        before)
+        rows = self._node.database.rows(
+            "SELECT id, root, path FROM arrays WHERE used_at < ?", before
+        )
         for row in rows:
             if row["id"] in used:
                 continue

@@ -13,7 +13,7 @@ from goblin_labnode import outputs
 from goblin_labnode.node import Node
 from goblin_labnode.output import Output, OutputFile
 from goblin_labnode.phases import Phase, UnitPhase
-from goblin_labnode.planning import make_plan, network_figures
+from goblin_labnode.planning import lab_figures, make_plan, network_figures
 from goblin_labnode.requests import Request, check_submission
 from goblin_labnode.runs import Run
 from goblin_labnode.store import outbox
@@ -82,21 +82,25 @@ class Jobs:
             return files.is_there(record.output, self._node.roots)
         return record.phase in (Phase.ACTIVE, Phase.PAUSED)
 
-    def _start(
-        self, job: str, request: Request, name: str, latest: RunRecord | None
-    ) -> RunRecord:
+    def _start(self, job: str, request: Request, name: str, latest: RunRecord | None) -> RunRecord:
         node = self._node
         attempt = 1 if latest is None else latest.attempt + 1
         key = node.secrets.id_key_bytes
         run = job if attempt == 1 else derive_id(key, "run", job, str(attempt))
-        figures = network_figures(node.site.network, memory=request.memory,
-                                  loopback=node.loopback)
-        plan = make_plan(request, figures)
+        figures = network_figures(node.site.network, memory=request.memory, loopback=node.loopback)
+        plan = make_plan(request, figures, lab_figures(node.flops_per_s, loopback=node.loopback))
         output = outputs.plan_output(request, run, node.roots)
         self._clear_place(output, latest)
         record = RunRecord(
-            run=run, job=job, attempt=attempt, name=name, request=request, plan=plan,
-            secret=secrets.token_bytes(32), output=output, submitted_at=time.time(),
+            run=run,
+            job=job,
+            attempt=attempt,
+            name=name,
+            request=request,
+            plan=plan,
+            secret=secrets.token_bytes(32),
+            output=output,
+            submitted_at=time.time(),
         )
         self._insert(record)
         return record
@@ -256,14 +260,20 @@ class Jobs:
         outputs.abandon(run.record.output, run.run, self._node.roots)
 
     def _move(
-        self, run: Run, phase: Phase, code: str, reason: str, cause: str,
+        self,
+        run: Run,
+        phase: Phase,
+        code: str,
+        reason: str,
+        cause: str,
         action: JobAction | None,
     ) -> None:
         """Into a phase, in the database and in memory. A full disk keeps no run from stopping."""
         try:
             with self._node.database.transaction() as connection:
-                run_store.store_phase(connection, run.record, phase, code=code, reason=reason,
-                                      cause=cause)
+                run_store.store_phase(
+                    connection, run.record, phase, code=code, reason=reason, cause=cause
+                )
                 run_store.store_counters(connection, run.record)
                 if action is not None:
                     outbox.post(connection, run.run, "action", action.action, action)
@@ -278,8 +288,16 @@ class Jobs:
 def _job_id(key: bytes, lab: str, request: Request) -> str:
     """The same computation of the same data into the same place is the same job."""
     return derive_id(
-        key, "job", lab, request.graph, request.left, request.right, str(request.shape),
-        request.out or "", request.grade, str(request.memory or 0),
+        key,
+        "job",
+        lab,
+        request.graph,
+        request.left,
+        request.right,
+        str(request.shape),
+        request.out or "",
+        request.grade,
+        str(request.memory or 0),
     )
 
 
@@ -287,8 +305,12 @@ def _units(node: Node, record: RunRecord) -> list[UnitRecord]:
     key, plan = node.secrets.id_key_bytes, record.plan
     costs = _costs(plan)
     return [
-        UnitRecord(tile.index, derive_id(key, "unit", record.run, str(tile.index)),
-                   UnitPhase.PLANNED, costs[tile.shape])
+        UnitRecord(
+            tile.index,
+            derive_id(key, "unit", record.run, str(tile.index)),
+            UnitPhase.PLANNED,
+            costs[tile.shape],
+        )
         for tile in plan.tiles
     ]
 
@@ -300,7 +322,10 @@ def _costs(plan: ProductPlan) -> dict[tuple[int, int], int]:
 
 def _registration(record: RunRecord) -> JobRegistration:
     return JobRegistration(
-        job=record.run, kind=KIND, units=len(record.plan.tiles), flops=record.plan.flops,
+        job=record.run,
+        kind=KIND,
+        units=len(record.plan.tiles),
+        flops=record.plan.flops,
         grade=record.request.grade,
     )
 

@@ -54,8 +54,12 @@ class Judgement:
         told = self.code if not self.accepted else "ok"
         reason = self.reason[:500] if not self.accepted else ""
         return Verdict(
-            lease=self.lease.lease, unit=self.lease.unit, verdict=self.kind,
-            outputs=[self.lease.digest or ""], code=told, reason=reason,
+            lease=self.lease.lease,
+            unit=self.lease.unit,
+            verdict=self.kind,
+            outputs=[self.lease.digest or ""],
+            code=told,
+            reason=reason,
             repaired_rows=self.repaired_rows,
         )
 
@@ -77,8 +81,14 @@ def judge(run: Run, lease: LeaseRecord, staged: StagedFile) -> Judgement:
     else:
         run.check_inputs()
     return Judgement(
-        lease, number, kind, phase, worst.code, worst.reason,
-        max(each.residual for _, each in found), sum(len(each.repaired) for _, each in found),
+        lease,
+        number,
+        kind,
+        phase,
+        worst.code,
+        worst.reason,
+        max(each.residual for _, each in found),
+        sum(len(each.repaired) for _, each in found),
         time.thread_time() - began,
     )
 

@@ -53,8 +53,7 @@ class Upload:
                 raise OffsetMismatch(received=staged.received)
             if offset + length > self.size:
                 raise WrongLength(
-                    f"The output has {self.size} bytes, the upload would end at"
-                    f" {offset + length}."
+                    f"The output has {self.size} bytes, the upload would end at {offset + length}."
                 )
             self._writer += 1
             return self._writer

@@ -55,7 +55,10 @@ class UnitManifest:
         """What the site is told of the unit."""
         message = self.message
         return UnitRegistration(
-            unit=message.unit, index=number, manifest=self.digest, flops=message.flops,
+            unit=message.unit,
+            index=number,
+            manifest=self.digest,
+            flops=message.flops,
             memory=message.memory,
             input_bytes=message.graph_bytes + sum(each.bytes for each in message.inputs),
             output_bytes=self.output_bytes,
@@ -67,8 +70,13 @@ def panel_key(run: str, panel: Panel) -> PanelKey:
 
 
 def make_manifest(
-    unit: str, run: str, plan: ProductPlan, tile: Tile, graph: GraphBlob,
-    blobs: dict[PanelKey, str], key: bytes,
+    unit: str,
+    run: str,
+    plan: ProductPlan,
+    tile: Tile,
+    graph: GraphBlob,
+    blobs: dict[PanelKey, str],
+    key: bytes,
 ) -> UnitManifest:
     """The manifest of a tile all of whose panels are hashed. `key`: of the lab's blob ids."""
     inputs: list[InputSpec] = []
@@ -76,12 +84,26 @@ def make_manifest(
     for placeholder, panel in zip(graph.graph.placeholders, plan.panels(tile), strict=True):
         blob = blobs[panel_key(run, panel)]
         panels[blob] = panel
-        inputs.append(InputSpec(name=placeholder.name, blob=blob, bytes=panel.nbytes,
-                                dtype=plan.dtype, shape=list(panel.shape)))
-    outputs = [TensorSpec(dtype=each.dtype, shape=list(each.shape))
-               for each in graph.graph.output_types]
+        inputs.append(
+            InputSpec(
+                name=placeholder.name,
+                blob=blob,
+                bytes=panel.nbytes,
+                dtype=plan.dtype,
+                shape=list(panel.shape),
+            )
+        )
+    outputs = [
+        TensorSpec(dtype=each.dtype, shape=list(each.shape)) for each in graph.graph.output_types
+    ]
     message = Manifest(
-        unit=unit, key=key.hex(), graph=graph.blob, graph_bytes=len(graph.content),
-        flops=graph.flops, memory=plan.unit_memory_bytes(tile), inputs=inputs, outputs=outputs,
+        unit=unit,
+        key=key.hex(),
+        graph=graph.blob,
+        graph_bytes=len(graph.content),
+        flops=graph.flops,
+        memory=plan.unit_memory_bytes(tile),
+        inputs=inputs,
+        outputs=outputs,
     )
     return UnitManifest(message, graph, panels)

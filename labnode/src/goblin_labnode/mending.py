@@ -24,8 +24,10 @@ def restore_inputs(node: Node, run: Run, tried: set[Identity]) -> None:
     that no file is read again and again.
     """
     request = run.record.request
-    sides = (("a", request.left, (request.m, request.k)),
-             ("b", request.right, (request.k, request.n)))
+    sides = (
+        ("a", request.left, (request.m, request.k)),
+        ("b", request.right, (request.k, request.n)),
+    )
     for operand, array, shape in sides:
         source = node.arrays.get(array)
         identity = Identity.of(node.roots.stat(source.place))
@@ -40,9 +42,7 @@ def restore_inputs(node: Node, run: Run, tried: set[Identity]) -> None:
             raise
 
 
-def _adopt(
-    node: Node, run: Run, operand: str, source: ArraySource, shape: tuple[int, int]
-) -> None:
+def _adopt(node: Node, run: Run, operand: str, source: ArraySource, shape: tuple[int, int]) -> None:
     """Compare every panel that was hashed; then the file stands for the array from now on."""
     new = _now(node, source)
     file = new.open(node.roots)
@@ -52,9 +52,7 @@ def _adopt(
     for panel in _hashed(run, operand):
         found = blob_id(node.secrets.blob_key_bytes, matrix.read(*panel.rows, *panel.columns))
         if found != run.blobs[panel_key(run.run, panel)]:
-            raise FileChanged(
-                f"{source.shown} does not have the content that the job began with."
-            )
+            raise FileChanged(f"{source.shown} does not have the content that the job began with.")
     file.check()
     node.arrays.adopt(new)
     if run.count(UnitPhase.PLANNED):
@@ -77,7 +75,8 @@ def _hashed(run: Run, operand: str) -> list[Panel]:
     """The panels of one operand whose ids are known."""
     panels = {
         panel_key(run.run, panel): panel
-        for tile in run.plan.tiles for panel in run.plan.panels(tile)
+        for tile in run.plan.tiles
+        for panel in run.plan.panels(tile)
         if panel.operand == operand
     }
     return [panel for key, panel in panels.items() if key in run.blobs]

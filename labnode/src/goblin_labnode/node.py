@@ -12,6 +12,7 @@ from goblin_labnode.keys import Secrets, certificate_digest
 from goblin_labnode.lease_uploads import Uploads
 from goblin_labnode.outputs import RESULTS
 from goblin_labnode.panels import PanelStore
+from goblin_labnode.planning import ASSUMED_FLOPS_PER_S
 from goblin_labnode.roots import Roots
 from goblin_labnode.runs import Run
 from goblin_labnode.site_state import SiteState
@@ -44,6 +45,8 @@ class Node:
         offset = float(self.database.recall("site_offset", "0"))
         self.site = SiteState(config.site_keys, offset)
         self.certificate = None if config.plain_http else certificate_digest(folder)
+        self.flops_per_s = ASSUMED_FLOPS_PER_S
+        """This machine's own speed, once it is measured."""
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._units: dict[str, Run] = {}
@@ -72,8 +75,9 @@ class Node:
 
     def add(self, record: RunRecord) -> Run:
         """Take an unfinished run among the live ones, with all that is stored of it."""
-        run = Run(record, load_units(self.database, record.run), self.secrets.blob_key_bytes,
-                  self.panels)
+        run = Run(
+            record, load_units(self.database, record.run), self.secrets.blob_key_bytes, self.panels
+        )
         run.blobs.update(load_panels(self.database, record.run))
         run.leases.update({each.lease: each for each in load_leases(self.database, record.run)})
         run.generations.update(load_generations(self.database, record.run))

@@ -58,8 +58,9 @@ def read_layout(read_at: ReadAt, file_size: int) -> Layout:
     """
     text, offset = _header_text(read_at)
     fields = _fields(text)
-    layout = Layout(_dtype(fields["descr"]), _shape(fields["shape"]), fields["fortran_order"],
-                    offset)
+    layout = Layout(
+        _dtype(fields["descr"]), _shape(fields["shape"]), fields["fortran_order"], offset
+    )
     if offset + layout.nbytes > file_size:
         raise FileTruncated(
             f"The header promises {layout.nbytes} bytes of data, the file has"

@@ -63,8 +63,11 @@ _BLOB = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _NAME = {"type": "string", "maxLength": 200}
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
 _PATHS: dict[str, dict[str, Any]] = {
-    "lease": _ID, "blob": _BLOB, "index": {"type": "integer", "minimum": 0, "maximum": 63},
-    "upload": _ID, "job": _NAME,
+    "lease": _ID,
+    "blob": _BLOB,
+    "index": {"type": "integer", "minimum": 0, "maximum": 63},
+    "upload": _ID,
+    "job": _NAME,
 }
 Problems = tuple[type[Problem], ...]
 
@@ -85,84 +88,211 @@ class Operation:
     """Whether it needs no credentials."""
 
 
-_LEASE: Problems = (CapabilityInvalid, CapabilityExpired, CapabilityForeign, UnknownUnit,
-                    LeaseEnded, Unavailable)
+_LEASE: Problems = (
+    CapabilityInvalid,
+    CapabilityExpired,
+    CapabilityForeign,
+    UnknownUnit,
+    LeaseEnded,
+    Unavailable,
+)
 _JSON: Problems = (NotJson, BadMessage, TooLarge, UnsupportedMedia)
-_BODY: Problems = (LengthRequired, WrongLength, BadMessage, OffsetMismatch, DigestMismatch,
-                   DiskFull)
-_SUBMIT: Problems = (*_JSON, UnsupportedProtocol, BadGraph, UnsupportedComputation, UnknownArray,
-                     ShapeMismatch, DtypeUnsupported)
+_BODY: Problems = (
+    LengthRequired,
+    WrongLength,
+    BadMessage,
+    OffsetMismatch,
+    DigestMismatch,
+    DiskFull,
+)
+_SUBMIT: Problems = (
+    *_JSON,
+    UnsupportedProtocol,
+    BadGraph,
+    UnsupportedComputation,
+    UnknownArray,
+    ShapeMismatch,
+    DtypeUnsupported,
+)
 _OFFSET = {"offset": _WHOLE}
 
 DATA = (
-    Operation("get", "/v1/probe", "Sign a nonce: proof that this endpoint is the lab's own",
-              data.ProbeReply, problems=(BadMessage,), open=True,
-              query={"nonce": {"type": "string", "pattern": "^[0-9a-f]{16,64}$"}}),
-    Operation("get", "/v1/leases/{lease}/manifest", "What the unit reads and writes",
-              data.Manifest, problems=_LEASE),
-    Operation("get", "/v1/leases/{lease}/blobs/{blob}", "A blob of the unit; ranges are served",
-              BYTES, problems=(*_LEASE, BadMessage, UnknownBlob),
-              headers={"Range": {"type": "string", "pattern": "^bytes=[0-9]{1,15}-[0-9]{0,15}$"}}),
-    Operation("get", "/v1/leases/{lease}/outputs/{index}", "How far an upload is",
-              data.UploadStatus, problems=(*_LEASE, NotFound, DiskFull)),
-    Operation("put", "/v1/leases/{lease}/outputs/{index}", "Send an output, from `offset` on",
-              data.UploadStatus, body=BYTES, query=_OFFSET,
-              headers={DIGEST_HEADER: _BLOB}, problems=(*_LEASE, *_BODY, NotFound, Conflict)),
+    Operation(
+        "get",
+        "/v1/probe",
+        "Sign a nonce: proof that this endpoint is the lab's own",
+        data.ProbeReply,
+        problems=(BadMessage,),
+        open=True,
+        query={"nonce": {"type": "string", "pattern": "^[0-9a-f]{16,64}$"}},
+    ),
+    Operation(
+        "get",
+        "/v1/leases/{lease}/manifest",
+        "What the unit reads and writes",
+        data.Manifest,
+        problems=_LEASE,
+    ),
+    Operation(
+        "get",
+        "/v1/leases/{lease}/blobs/{blob}",
+        "A blob of the unit; ranges are served",
+        BYTES,
+        problems=(*_LEASE, BadMessage, UnknownBlob),
+        headers={"Range": {"type": "string", "pattern": "^bytes=[0-9]{1,15}-[0-9]{0,15}$"}},
+    ),
+    Operation(
+        "get",
+        "/v1/leases/{lease}/outputs/{index}",
+        "How far an upload is",
+        data.UploadStatus,
+        problems=(*_LEASE, NotFound, DiskFull),
+    ),
+    Operation(
+        "put",
+        "/v1/leases/{lease}/outputs/{index}",
+        "Send an output, from `offset` on",
+        data.UploadStatus,
+        body=BYTES,
+        query=_OFFSET,
+        headers={DIGEST_HEADER: _BLOB},
+        problems=(*_LEASE, *_BODY, NotFound, Conflict),
+    ),
 )
 
 CONTROL = (
     Operation("get", "/v1/lab", "This lab node, the site and the network", control.LabInfo),
-    Operation("post", "/v1/arrays", "Open a .npy file under a root", control.ArrayInfo,
-              body=control.OpenArray,
-              problems=(*_JSON, PathOutsideRoots, FileMissing, FileUnreadable, BadArray,
-                        FileTruncated, DtypeUnsupported)),
-    Operation("post", "/v1/uploads", "Begin to send an array, or find how far it is",
-              control.UploadState, body=control.UploadStart,
-              problems=(*_JSON, DtypeUnsupported, BadArray, DiskFull)),
-    Operation("get", "/v1/uploads/{upload}", "How far an upload is", control.UploadState,
-              problems=(UnknownArray, DiskFull)),
-    Operation("put", "/v1/uploads/{upload}", "Send an array, from `offset` on",
-              control.UploadState, body=BYTES, query=_OFFSET,
-              problems=(*_BODY, UnknownArray)),
-    Operation("post", "/v1/explain", "The plan of a computation, without starting it",
-              control.Explanation, body=control.Submission, problems=_SUBMIT),
-    Operation("post", "/v1/jobs", "Submit; the same computation is the same job",
-              control.JobInfo, body=control.Submission,
-              problems=(*_SUBMIT, MemoryTooSmall, OutputExists, PathOutsideRoots, FileMissing,
-                        FileUnreadable, DiskFull)),
+    Operation(
+        "post",
+        "/v1/arrays",
+        "Open a .npy file under a root",
+        control.ArrayInfo,
+        body=control.OpenArray,
+        problems=(
+            *_JSON,
+            PathOutsideRoots,
+            FileMissing,
+            FileUnreadable,
+            BadArray,
+            FileTruncated,
+            DtypeUnsupported,
+        ),
+    ),
+    Operation(
+        "post",
+        "/v1/uploads",
+        "Begin to send an array, or find how far it is",
+        control.UploadState,
+        body=control.UploadStart,
+        problems=(*_JSON, DtypeUnsupported, BadArray, DiskFull),
+    ),
+    Operation(
+        "get",
+        "/v1/uploads/{upload}",
+        "How far an upload is",
+        control.UploadState,
+        problems=(UnknownArray, DiskFull),
+    ),
+    Operation(
+        "put",
+        "/v1/uploads/{upload}",
+        "Send an array, from `offset` on",
+        control.UploadState,
+        body=BYTES,
+        query=_OFFSET,
+        problems=(*_BODY, UnknownArray),
+    ),
+    Operation(
+        "post",
+        "/v1/explain",
+        "The plan of a computation, without starting it",
+        control.Explanation,
+        body=control.Submission,
+        problems=_SUBMIT,
+    ),
+    Operation(
+        "post",
+        "/v1/jobs",
+        "Submit; the same computation is the same job",
+        control.JobInfo,
+        body=control.Submission,
+        problems=(
+            *_SUBMIT,
+            MemoryTooSmall,
+            OutputExists,
+            PathOutsideRoots,
+            FileMissing,
+            FileUnreadable,
+            DiskFull,
+        ),
+    ),
     Operation("get", "/v1/jobs", "All jobs, newest first", control.JobList),
-    Operation("get", "/v1/jobs/{job}", "A job by id or name; with `wait`, held for news",
-              control.JobInfo, query={"after": _WHOLE, "wait": {"type": "number", "minimum": 0, "maximum": 25}},
-              problems=(BadMessage, UnknownJob)),
-    Operation("get", "/v1/jobs/{job}/parts", "Verified tiles", control.PartList,
-              query={"after": _WHOLE}, problems=(BadMessage, UnknownJob)),
-    Operation("get", "/v1/jobs/{job}/report", "How the result came about", control.Report,
-              problems=(UnknownJob,)),
-    Operation("post", "/v1/jobs/{job}/cancel", "Cancel a job", control.CancelReply,
-              problems=(UnknownJob,)),
-    Operation("get", "/v1/jobs/{job}/result", "Where the result is", control.ResultInfo,
-              problems=(UnknownJob, NotReady, JobFailed, JobCancelled, ResultExpired)),
-    Operation("get", "/v1/jobs/{job}/result/data", "The result's elements; ranges are served",
-              BYTES, problems=(BadMessage, UnknownJob, NotReady, JobFailed, JobCancelled,
-                               ResultExpired),
-              headers={"Range": {"type": "string", "pattern": "^bytes=[0-9]{1,15}-[0-9]{0,15}$"}}),
+    Operation(
+        "get",
+        "/v1/jobs/{job}",
+        "A job by id or name; with `wait`, held for news",
+        control.JobInfo,
+        query={"after": _WHOLE, "wait": {"type": "number", "minimum": 0, "maximum": 25}},
+        problems=(BadMessage, UnknownJob),
+    ),
+    Operation(
+        "get",
+        "/v1/jobs/{job}/parts",
+        "Verified tiles",
+        control.PartList,
+        query={"after": _WHOLE},
+        problems=(BadMessage, UnknownJob),
+    ),
+    Operation(
+        "get",
+        "/v1/jobs/{job}/report",
+        "How the result came about",
+        control.Report,
+        problems=(UnknownJob,),
+    ),
+    Operation(
+        "post", "/v1/jobs/{job}/cancel", "Cancel a job", control.CancelReply, problems=(UnknownJob,)
+    ),
+    Operation(
+        "get",
+        "/v1/jobs/{job}/result",
+        "Where the result is",
+        control.ResultInfo,
+        problems=(UnknownJob, NotReady, JobFailed, JobCancelled, ResultExpired),
+    ),
+    Operation(
+        "get",
+        "/v1/jobs/{job}/result/data",
+        "The result's elements; ranges are served",
+        BYTES,
+        problems=(BadMessage, UnknownJob, NotReady, JobFailed, JobCancelled, ResultExpired),
+        headers={"Range": {"type": "string", "pattern": "^bytes=[0-9]{1,15}-[0-9]{0,15}$"}},
+    ),
 )
 
 _PROBLEM_SCHEMA = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "code"],
     "properties": {
-        "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
-        "detail": {"type": "string"}, "code": {"type": "string"},
-        "retry_after": {"type": "number"}, "facts": {"type": "object"},
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "retry_after": {"type": "number"},
+        "facts": {"type": "object"},
     },
 }
 
 
 def data_document() -> dict[str, Any]:
     """The data listener's description."""
-    scheme = {"type": "apiKey", "in": "header", "name": "Authorization",
-              "description": "`Goblin CAPABILITY`, signed by the site for one lease."}
+    scheme = {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`Goblin CAPABILITY`, signed by the site for one lease.",
+    }
     return _document("Lab node: data listener", DATA, scheme, ())
 
 
@@ -184,8 +314,12 @@ def _document(
     title: str, operations: Iterable[Operation], scheme: dict[str, Any], always: Problems
 ) -> dict[str, Any]:
     operations = list(operations)
-    messages = [each for op in operations for each in (op.reply, op.body)
-                if each is not None and each is not BYTES]
+    messages = [
+        each
+        for op in operations
+        for each in (op.reply, op.body)
+        if each is not None and each is not BYTES
+    ]
     unique = list(dict.fromkeys(messages))
     schemas, components = msgspec.json.schema_components(
         unique, ref_template="#/components/schemas/{name}"
@@ -197,8 +331,11 @@ def _document(
         paths.setdefault(operation.path, {})[operation.method] = described
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": __version__,
-                 "license": {"name": "PolyForm Noncommercial 1.0.0"}},
+        "info": {
+            "title": title,
+            "version": __version__,
+            "license": {"name": "PolyForm Noncommercial 1.0.0"},
+        },
         "paths": paths,
         "components": {
             "schemas": {**components, "Problem": _PROBLEM_SCHEMA},
@@ -234,9 +371,7 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         yield {"name": name, "in": "header", "required": name == DIGEST_HEADER, "schema": schema}
 
 
-def _responses(
-    operation: Operation, shown: dict[Any, Any], always: Problems
-) -> dict[str, Any]:
+def _responses(operation: Operation, shown: dict[Any, Any], always: Problems) -> dict[str, Any]:
     responses: dict[str, Any] = {
         "200": {"description": "Done", "content": _content(operation.reply, shown)}
     }
@@ -253,8 +388,10 @@ def _responses(
 
 def _problem_response(codes: list[str]) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": ", ".join(dict.fromkeys(codes)),
-            "content": {"application/problem+json": {"schema": schema}}}
+    return {
+        "description": ", ".join(dict.fromkeys(codes)),
+        "content": {"application/problem+json": {"schema": schema}},
+    }
 
 
 def _content(message: Any, shown: dict[Any, Any]) -> dict[str, Any]:

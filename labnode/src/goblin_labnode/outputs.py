@@ -22,8 +22,9 @@ def plan_output(request: Request, run: str, roots: Roots) -> Output:
     else:
         text = request.out if request.out.endswith(".npy") else f"{request.out}.npy"
         place, own = roots.find_new(text), False
-    return Output(root=place.root, path=place.path, own=own, dtype=request.dtype,
-                  shape=request.shape)
+    return Output(
+        root=place.root, path=place.path, own=own, dtype=request.dtype, shape=request.shape
+    )
 
 
 def is_taken(output: Output, roots: Roots) -> bool:
@@ -73,6 +74,11 @@ def _draft(output: Output, run: str) -> Output:
     folder, _, name = output.path.rpartition("/")
     path = f".{name}.{run}"
     return Output(
-        root=output.root, path=f"{folder}/{path}" if folder else path, own=output.own,
-        dtype=output.dtype, shape=output.shape, device=output.device, inode=output.inode,
+        root=output.root,
+        path=f"{folder}/{path}" if folder else path,
+        own=output.own,
+        dtype=output.dtype,
+        shape=output.shape,
+        device=output.device,
+        inode=output.inode,
     )

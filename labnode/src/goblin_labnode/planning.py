@@ -12,9 +12,10 @@ from goblin_wire.lab import NetworkSnapshot
 from goblin_wire.problems import MemoryTooSmall, Problem, UnsupportedComputation
 from goblin_wire.protocol import MIB
 from opgraph.errors import PlanError
+from opgraph.partition.choice import choose_plan
 from opgraph.partition.estimate import Estimate, estimate
 from opgraph.partition.figures import LabFigures, NetworkFigures
-from opgraph.partition.product import ProductPlan, plan_product
+from opgraph.partition.product import ProductPlan
 from opgraph.verification.blind_spot import planned_blind_spot
 
 ASSUMED_DEVICES = 4
@@ -28,7 +29,7 @@ HOME_UP_BYTES_PER_S = 20e6 / 8
 LAB_LINK_BYTES_PER_S = 1e9 / 8
 LOOPBACK_BYTES_PER_S = 1e9
 """All links, where the lab's endpoint is on loopback."""
-_MEMORY_SHARE_OF_CHECK = 0.1
+_SPEED_OF_CHECKS = 0.1
 """The checks stream: they reach about this share of the speed of a product."""
 
 
@@ -41,7 +42,8 @@ def network_figures(
     return NetworkFigures(
         devices=snapshot.devices if online else ASSUMED_DEVICES,
         memory_bytes=min(available, memory) if memory else available,
-        flops_per_s=snapshot.flops_median if online and snapshot.flops_median
+        flops_per_s=snapshot.flops_median
+        if online and snapshot.flops_median
         else ASSUMED_FLOPS_PER_S,
         down_bytes_per_s=LOOPBACK_BYTES_PER_S if loopback else HOME_DOWN_BYTES_PER_S,
         up_bytes_per_s=LOOPBACK_BYTES_PER_S if loopback else HOME_UP_BYTES_PER_S,
@@ -55,30 +57,37 @@ def lab_figures(flops_per_s: float, *, loopback: bool) -> LabFigures:
         flops_per_s=flops_per_s,
         uplink_bytes_per_s=link,
         downlink_bytes_per_s=link,
-        verify_flops_per_s=flops_per_s * _MEMORY_SHARE_OF_CHECK,
+        verify_flops_per_s=flops_per_s * _SPEED_OF_CHECKS,
     )
 
 
-def make_plan(request: Request, network: NetworkFigures) -> ProductPlan:
+def make_plan(request: Request, network: NetworkFigures, lab: LabFigures) -> ProductPlan:
     """Raises `MemoryTooSmall` or `UnsupportedComputation`."""
     try:
-        return plan_product(request.m, request.k, request.n, request.dtype, network)
+        return choose_plan(request.m, request.k, request.n, request.dtype, network, lab)
     except PlanError as error:
         kind = MemoryTooSmall if error.code == "memory_too_small" else UnsupportedComputation
         raise kind(error.message, reason=error.code) from None
 
 
 def explain(
-    request: Request, snapshot: NetworkSnapshot, network: NetworkFigures, lab: LabFigures,
+    request: Request,
+    snapshot: NetworkSnapshot,
+    network: NetworkFigures,
+    lab: LabFigures,
     retention: str,
 ) -> Explanation:
     """The plan in figures and sentences; an impossible one says why instead of raising."""
     explanation = Explanation(
-        shape=request.shape, dtype=request.dtype, possible=True, network=snapshot,
-        grade=request.grade, retention=retention,
+        shape=request.shape,
+        dtype=request.dtype,
+        possible=True,
+        network=snapshot,
+        grade=request.grade,
+        retention=retention,
     )
     try:
-        plan = make_plan(request, network)
+        plan = make_plan(request, network, lab)
     except Problem as problem:
         explanation.possible = False
         explanation.problem, explanation.problem_code = problem.detail[:500], problem.code

@@ -28,8 +28,12 @@ class Preparer:
     """Makes the steps for one run after another."""
 
     def __init__(
-        self, database: Database, panels: PanelStore, blob_key: bytes,
-        told: Callable[[Run], None], checkable: Callable[[Run], None],
+        self,
+        database: Database,
+        panels: PanelStore,
+        blob_key: bytes,
+        told: Callable[[Run], None],
+        checkable: Callable[[Run], None],
     ) -> None:
         """`told` is called when units were put into the outbox, `checkable` when checks are
         ready."""
@@ -86,9 +90,7 @@ class Preparer:
         run.checks.update(zip(blocks, found, strict=True))
         run.record.check_seconds += time.thread_time() - began
 
-    def _store(
-        self, run: Run, fresh: dict[PanelKey, str], ready: list[UnitRecord]
-    ) -> None:
+    def _store(self, run: Run, fresh: dict[PanelKey, str], ready: list[UnitRecord]) -> None:
         if not ready:
             return
         with self._database.transaction() as connection:
@@ -104,7 +106,11 @@ def prepare_all(run: Run) -> list[ColumnBlockCheck]:
     """The first checks of all column blocks."""
     left, right = run.matrices()
     return ColumnBlockCheck.prepare_all(
-        run.record.secret, run.plan.column_cuts, run.plan.slice_cuts, left, right,
+        run.record.secret,
+        run.plan.column_cuts,
+        run.plan.slice_cuts,
+        left,
+        right,
         cancelled=lambda: not run.active,
     )
 
@@ -114,8 +120,14 @@ def prepare_block(run: Run, block: int) -> ColumnBlockCheck:
     left, right = run.matrices()
     columns = run.plan.column_cuts[block], run.plan.column_cuts[block + 1]
     return ColumnBlockCheck.prepare(
-        run.record.secret, block, columns, run.plan.slice_cuts, left, right,
-        generation=run.generations.get(block, (0, 0))[0], cancelled=lambda: not run.active,
+        run.record.secret,
+        block,
+        columns,
+        run.plan.slice_cuts,
+        left,
+        right,
+        generation=run.generations.get(block, (0, 0))[0],
+        cancelled=lambda: not run.active,
     )
 
 

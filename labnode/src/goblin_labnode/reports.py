@@ -26,7 +26,9 @@ def parts(node: Node, record: RunRecord, after: int) -> PartList:
     rows = node.database.rows(
         "SELECT u.*, l.volunteer, l.device_class, l.seen_at FROM units AS u LEFT JOIN leases AS l"
         " USING (lease) WHERE u.run = ? AND u.part > ? ORDER BY u.part LIMIT ?",
-        record.run, after, PARTS_AT_ONCE,
+        record.run,
+        after,
+        PARTS_AT_ONCE,
     )
     found = [_part(record, row) for row in rows]
     seen = found[-1].number if found else after
@@ -36,9 +38,13 @@ def parts(node: Node, record: RunRecord, after: int) -> PartList:
 def _part(record: RunRecord, row: Row) -> Part:
     tile = record.plan.tiles[row["number"]]
     return Part(
-        number=row["part"], unit=row["unit"], start=[tile.rows[0], tile.columns[0]],
-        stop=[tile.rows[1], tile.columns[1]], volunteer=row["volunteer"] or "",
-        device_class=row["device_class"] or "", repaired_rows=row["repaired_rows"],
+        number=row["part"],
+        unit=row["unit"],
+        start=[tile.rows[0], tile.columns[0]],
+        stop=[tile.rows[1], tile.columns[1]],
+        volunteer=row["volunteer"] or "",
+        device_class=row["device_class"] or "",
+        repaired_rows=row["repaired_rows"],
         seconds=max(0.0, row["verified_at"] - (row["seen_at"] or row["verified_at"])),
     )
 
@@ -59,34 +65,53 @@ def report(node: Node, record: RunRecord) -> Report:
     seconds = 0.0 if ended is None else ended - record.submitted_at
     flops = sum(row["flops"] for row in verified)
     return Report(
-        job=record.job, name=record.name, state=now.state, reason=now.reason[:1000],
-        grade=record.request.grade, units=len(units), verified=len(verified),
+        job=record.job,
+        name=record.name,
+        state=now.state,
+        reason=now.reason[:1000],
+        grade=record.request.grade,
+        units=len(units),
+        verified=len(verified),
         repaired_rows=sum(row["repaired_rows"] for row in verified),
         rows=sum(plan.tiles[row["number"]].shape[0] for row in verified),
         reissued=sum(row["state"] == LeasePhase.REISSUED for row in leases),
-        refusals=_refusals(leases), volunteers=shares,
+        refusals=_refusals(leases),
+        volunteers=shares,
         max_residual=_residual(record, leases),
-        blind_spot=(record.blind_spot or verification_sentence(plan))[:1000], exposure=_exposure(record, shares),
-        seconds=seconds, check_seconds=record.check_seconds, bytes_down=record.bytes_down,
+        blind_spot=(record.blind_spot or verification_sentence(plan))[:1000],
+        exposure=_exposure(record, shares),
+        seconds=seconds,
+        check_seconds=record.check_seconds,
+        bytes_down=record.bytes_down,
         bytes_up=record.bytes_up,
         bytes_planned=plan.down_bytes(max(1, len(shares))) + plan.up_bytes,
-        flops=flops, flops_per_s=flops / seconds if seconds > 0 else 0.0,
+        flops=flops,
+        flops_per_s=flops / seconds if seconds > 0 else 0.0,
     )
 
 
 def _refusals(leases: list[Row]) -> list[Refusal]:
-    refused = [row for row in leases
-               if row["state"] in (LeasePhase.REJECTED, LeasePhase.REISSUED)]
-    return [Refusal(unit=row["unit"], volunteer=row["volunteer"], code=row["code"],
-                    reason=row["reason"][:500]) for row in refused[:_REFUSALS_SHOWN]]
+    refused = [row for row in leases if row["state"] in (LeasePhase.REJECTED, LeasePhase.REISSUED)]
+    return [
+        Refusal(
+            unit=row["unit"],
+            volunteer=row["volunteer"],
+            code=row["code"],
+            reason=row["reason"][:500],
+        )
+        for row in refused[:_REFUSALS_SHOWN]
+    ]
 
 
 def _residual(record: RunRecord, leases: list[Row]) -> float | None:
     """Only once the run has ended: before, it would help to forge."""
     if not record.finished:
         return None
-    found = [row["residual"] for row in leases
-             if row["state"] == LeasePhase.ACCEPTED and row["residual"] is not None]
+    found = [
+        row["residual"]
+        for row in leases
+        if row["state"] == LeasePhase.ACCEPTED and row["residual"] is not None
+    ]
     return max(found, default=None)
 
 
@@ -94,12 +119,17 @@ def _shares(record: RunRecord, leases: list[Row], units: list[Row]) -> list[Shar
     """What each volunteer did, and saw: of each input the blocks of all units it was given."""
     numbers = {row["unit"]: row["number"] for row in units}
     flops = {row["lease"]: row["flops"] for row in units if row["lease"]}
-    return [_share(record, volunteer, leases, numbers, flops)
-            for volunteer in sorted({row["volunteer"] for row in leases})]
+    return [
+        _share(record, volunteer, leases, numbers, flops)
+        for volunteer in sorted({row["volunteer"] for row in leases})
+    ]
 
 
 def _share(
-    record: RunRecord, volunteer: str, leases: list[Row], numbers: dict[str, int],
+    record: RunRecord,
+    volunteer: str,
+    leases: list[Row],
+    numbers: dict[str, int],
     flops: dict[str, int],
 ) -> Share:
     mine = [row for row in leases if row["volunteer"] == volunteer]
@@ -145,8 +175,15 @@ def result_info(node: Node, record: RunRecord) -> ResultInfo:
     nonce = secrets.token_hex(16)
     proof = _write_proof(path, nonce)
     kept = node.config.retention.results_days * _DAY_S if output.own else None
-    return ResultInfo(path=str(path), proof=proof, nonce=nonce, dtype=output.dtype,
-                      shape=output.shape, bytes=output.data_bytes, expires_s=kept)
+    return ResultInfo(
+        path=str(path),
+        proof=proof,
+        nonce=nonce,
+        dtype=output.dtype,
+        shape=output.shape,
+        bytes=output.data_bytes,
+        expires_s=kept,
+    )
 
 
 def _write_proof(result: Path, nonce: str) -> str:

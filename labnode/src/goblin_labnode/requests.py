@@ -62,10 +62,18 @@ def check_submission(submission: Submission, find: Finder) -> Request:
     a, b, c = graph.types[left], graph.types[right], graph.output_types[0]
     m, k, n = _sizes(a, b)
     return Request(
-        graph=graph.id, left=sources[0].array, right=sources[1].array,
+        graph=graph.id,
+        left=sources[0].array,
+        right=sources[1].array,
         names=[graph.placeholders[value].name for value in (left, right)],
-        m=m, k=k, n=n, dtype=c.dtype, shape=_result_shape(submission, c), out=submission.out,
-        grade=submission.grade, memory=submission.memory,
+        m=m,
+        k=k,
+        n=n,
+        dtype=c.dtype,
+        shape=_result_shape(submission, c),
+        out=submission.out,
+        grade=submission.grade,
+        memory=submission.memory,
     )
 
 
@@ -108,9 +116,7 @@ def _check_type(source: ArraySource, wanted: TensorType) -> None:
     shape = source.layout.shape
     if shape == wanted.shape or (len(shape) == 1 and _is_vector(wanted, shape[0])):
         return
-    raise ShapeMismatch(
-        f"{source.shown} has shape {shape}, the graph says {tuple(wanted.shape)}."
-    )
+    raise ShapeMismatch(f"{source.shown} has shape {shape}, the graph says {tuple(wanted.shape)}.")
 
 
 def _is_vector(wanted: TensorType, size: int) -> bool:

@@ -124,8 +124,13 @@ class Run:
             found = self._manifests.get(number)
             if found is None:
                 found = make_manifest(
-                    self.units[number].unit, self.run, self.plan, self.tile(number),
-                    self.graph(number), self.blobs, self._blob_key,
+                    self.units[number].unit,
+                    self.run,
+                    self.plan,
+                    self.tile(number),
+                    self.graph(number),
+                    self.blobs,
+                    self._blob_key,
                 )
                 self._manifests[number] = found
                 if len(self._manifests) > _MANIFESTS_KEPT:
@@ -146,15 +151,22 @@ class Run:
     def leased_units(self) -> set[str]:
         """Units that somebody works on now."""
         with self.lock:
-            return {lease.unit for lease in self.leases.values()
-                    if lease.state is LeasePhase.OPEN and not lease.expired
-                    and self._unverified(lease.unit)}
+            return {
+                lease.unit
+                for lease in self.leases.values()
+                if lease.state is LeasePhase.OPEN
+                and not lease.expired
+                and self._unverified(lease.unit)
+            }
 
     def received_units(self) -> set[str]:
         """Units whose result is here and not judged yet."""
         with self.lock:
-            return {lease.unit for lease in self.leases.values()
-                    if lease.state is LeasePhase.RECEIVED and self._unverified(lease.unit)}
+            return {
+                lease.unit
+                for lease in self.leases.values()
+                if lease.state is LeasePhase.RECEIVED and self._unverified(lease.unit)
+            }
 
     def mark_verified(self, number: int) -> None:
         """The tile is in the output: drop panels that no other tile needs."""

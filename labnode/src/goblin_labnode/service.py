@@ -30,7 +30,10 @@ class Service:
         self.jobs = Jobs(node, self._begin, self._told)
         self.verifier = Verifier(node, self.jobs, self._told)
         self._preparer = Preparer(
-            node.database, node.panels, node.secrets.blob_key_bytes, self._units_ready,
+            node.database,
+            node.panels,
+            node.secrets.blob_key_bytes,
+            self._units_ready,
             self.verifier.again,
         )
         sender = Sender(node, self.jobs, self._client())
@@ -42,14 +45,26 @@ class Service:
     def start(self) -> None:
         """Take up what is unfinished; begin to talk to the site."""
         self.jobs.restore()
-        for thread in (self._hashing, self._checking, self.verifier, self._sender,
-                       self._follower, self._housekeeper):
+        for thread in (
+            self._hashing,
+            self._checking,
+            self.verifier,
+            self._sender,
+            self._follower,
+            self._housekeeper,
+        ):
             thread.start()
 
     def stop(self) -> None:
         """Ask all threads to end; they are daemons and hold nothing that a kill would harm."""
-        for thread in (self._hashing, self._checking, self.verifier, self._sender,
-                       self._follower, self._housekeeper):
+        for thread in (
+            self._hashing,
+            self._checking,
+            self.verifier,
+            self._sender,
+            self._follower,
+            self._housekeeper,
+        ):
             thread.stop()
         for thread in (self._hashing, self._checking, self.verifier):
             thread.join(2.0)

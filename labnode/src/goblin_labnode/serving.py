@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,8 @@ class _Server(uvicorn.Server):
 
 def serve(folder: Folder, config: Config) -> None:
     """Run until SIGTERM or SIGINT. Raises `ConfigError` or `PortTaken` before it has begun."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
     lock = _lock(folder)
     try:
         data = listen(config.data_host, config.data_port)
@@ -66,8 +69,12 @@ async def _serve(service: Service, data: socket.socket, control: socket.socket) 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, leave)
     service.start()
-    _log.info("data listener at %s, control listener at http://%s:%d", node.config.endpoint,
-              CONTROL_HOST, control.getsockname()[1])
+    _log.info(
+        "data listener at %s, control listener at http://%s:%d",
+        node.config.endpoint,
+        CONTROL_HOST,
+        control.getsockname()[1],
+    )
     await asyncio.gather(servers[0].serve([data]), servers[1].serve([control]))
     service.stop()
     node.close()
@@ -75,9 +82,18 @@ async def _serve(service: Service, data: socket.socket, control: socket.socket) 
 
 def _settings(app: Any, node: Node, *, tls: bool) -> uvicorn.Config:
     return uvicorn.Config(
-        app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False,
-        server_header=False, date_header=False, proxy_headers=False, timeout_keep_alive=75,
-        timeout_graceful_shutdown=_GRACE_S, backlog=512,
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_GRACE_S,
+        backlog=512,
         ssl_certfile=str(node.folder.certificate) if tls else None,
         ssl_keyfile=str(node.folder.certificate_key) if tls else None,
     )

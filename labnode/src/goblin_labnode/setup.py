@@ -83,9 +83,14 @@ def initialise(folder: Folder, wishes: Wishes, token: str) -> Config:
     finally:
         client.close()
     config = Config(
-        site=wishes.site, lab=welcome.lab, roots=wishes.roots, endpoint=endpoint,
-        data_host=wishes.data_host or _data_host(endpoint), data_port=wishes.data_port,
-        control_port=wishes.control_port, site_keys=welcome.site_keys,
+        site=wishes.site,
+        lab=welcome.lab,
+        roots=wishes.roots,
+        endpoint=endpoint,
+        data_host=wishes.data_host or _data_host(endpoint),
+        data_port=wishes.data_port,
+        control_port=wishes.control_port,
+        site_keys=welcome.site_keys,
     )
     if not folder.control_key.exists():
         make_control_key(folder)
@@ -97,8 +102,12 @@ def initialise(folder: Folder, wishes: Wishes, token: str) -> Config:
 def sign_in(site: str, show: Callable[[SignInCode], None]) -> str:
     """A token for a lab, confirmed by a person on the site's page. Raises `Problem`."""
     http = HttpClient(site, user_agent=USER_AGENT)
-    start = SignInStart(protocol=PROTOCOL, scope=Scope.LAB, label=socket.gethostname()[:200],
-                        program=f"goblin-lab {__version__}")
+    start = SignInStart(
+        protocol=PROTOCOL,
+        scope=Scope.LAB,
+        label=socket.gethostname()[:200],
+        program=f"goblin-lab {__version__}",
+    )
     code = http.call("POST", "/api/v1/sign-in", start, SignInCode)
     show(code)
     poll = SignInPoll(device_code=code.device_code)

@@ -36,7 +36,9 @@ class SiteClient:
 
     def __init__(self, site: str, secrets: Secrets) -> None:
         self._http = HttpClient(
-            site, authorization=f"Bearer {secrets.token}", user_agent=USER_AGENT,
+            site,
+            authorization=f"Bearer {secrets.token}",
+            user_agent=USER_AGENT,
             connect_retries=0,
         )
         self._signer = secrets.signer()
@@ -46,8 +48,11 @@ class SiteClient:
 
     def hello(self, endpoint: str, certificate: str | None) -> LabWelcome:
         message = LabHello(
-            protocol=PROTOCOL, version=__version__, public_key=self._signer.public,
-            endpoint=endpoint, certificate=certificate,
+            protocol=PROTOCOL,
+            version=__version__,
+            public_key=self._signer.public,
+            endpoint=endpoint,
+            certificate=certificate,
         )
         return self._http.call("POST", "/api/v1/lab/hello", message, LabWelcome)
 

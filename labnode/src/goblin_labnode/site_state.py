@@ -33,8 +33,12 @@ class SiteState:
         return time.monotonic() - self._answered < LAB_SEEN_S and self._answered > 0
 
     def answered(
-        self, network: NetworkSnapshot, reachability: Reachability, keys: list[SiteKey],
-        flops_left_today: int, site_seconds: float,
+        self,
+        network: NetworkSnapshot,
+        reachability: Reachability,
+        keys: list[SiteKey],
+        flops_left_today: int,
+        site_seconds: float,
     ) -> bool:
         """Take what the site said; returns whether anything that people see has changed."""
         with self._lock:

@@ -83,8 +83,11 @@ def _waits_for(site: SiteState, run: Run) -> tuple[str, str, str]:
         return "ok", "The site is being told of the units.", "lab"
     if not site.reachability.reachable:
         said = site.reachability.reason or "the site has not looked yet."
-        return site.reachability.code, f"The lab's endpoint is not known to be reachable: {said}", (
-            "site")
+        return (
+            site.reachability.code,
+            f"The lab's endpoint is not known to be reachable: {said}",
+            ("site"),
+        )
     stuck = [unit for unit in run.units if unit.quarantine]
     if stuck and run.verified + len(stuck) == len(run.units):
         return "quarantined", f"{len(stuck)} units are held back: {stuck[0].quarantine}", "site"
@@ -117,11 +120,18 @@ def job_info(node: Node, record: RunRecord) -> JobInfo:
     version = node.changes.version(record.job)
     now = standing(node, record)
     return JobInfo(
-        job=record.job, name=record.name, attempt=record.attempt, state=now.state,
-        code=now.code, reason=now.reason[:1000], by=now.by,
+        job=record.job,
+        name=record.name,
+        attempt=record.attempt,
+        state=now.state,
+        code=now.code,
+        reason=now.reason[:1000],
+        by=now.by,
         age_s=max(0.0, time.time() - record.phase_at),
-        submitted_s=max(0.0, time.time() - record.submitted_at), version=version,
-        progress=progress(node, record), shape=record.request.shape,
+        submitted_s=max(0.0, time.time() - record.submitted_at),
+        version=version,
+        progress=progress(node, record),
+        shape=record.request.shape,
         dtype=record.request.dtype,
     )
 
@@ -133,8 +143,11 @@ def progress(node: Node, record: RunRecord) -> Progress:
     ended = record.finished_at or time.time()
     elapsed = max(0.0, ended - record.submitted_at)
     found = Progress(
-        units=units, flops=record.plan.flops, elapsed_s=elapsed,
-        bytes_down=record.bytes_down, bytes_up=record.bytes_up,
+        units=units,
+        flops=record.plan.flops,
+        elapsed_s=elapsed,
+        bytes_down=record.bytes_down,
+        bytes_up=record.bytes_up,
     )
     if run is not None:
         _count_live(found, run)
@@ -157,14 +170,15 @@ def _count_live(found: Progress, run: Run) -> None:
     found.uploaded = found.verified + len(run.received_units())
     found.refused = sum(each.state is LeasePhase.REJECTED for each in leases)
     found.reissued = sum(each.state is LeasePhase.REISSUED for each in leases)
-    found.flops_verified = sum(unit.flops for unit in run.units
-                               if unit.state is UnitPhase.VERIFIED)
+    found.flops_verified = sum(unit.flops for unit in run.units if unit.state is UnitPhase.VERIFIED)
 
 
 def _count_stored(found: Progress, node: Node, record: RunRecord) -> None:
     row = node.database.row(
         "SELECT count(*) AS verified, coalesce(sum(flops), 0) AS flops FROM units"
-        " WHERE run = ? AND state = ?", record.run, UnitPhase.VERIFIED,
+        " WHERE run = ? AND state = ?",
+        record.run,
+        UnitPhase.VERIFIED,
     )
     if row is not None:
         found.verified = found.uploaded = found.registered = row["verified"]

@@ -63,8 +63,7 @@ class Verifier(threading.Thread):
     def again(self, run: Run) -> None:
         """Look at all received results of a run, after its checks are ready or it goes on."""
         with run.lock:
-            waiting = [each for each in run.leases.values()
-                       if each.state is LeasePhase.RECEIVED]
+            waiting = [each for each in run.leases.values() if each.state is LeasePhase.RECEIVED]
         with self._ready:
             queued = {lease.lease for _, lease in self._queue}
             self._queue.extend((run, each) for each in waiting if each.lease not in queued)
@@ -100,8 +99,9 @@ class Verifier(threading.Thread):
         found: list[Judgement] = []
         try:
             for lease in leases:
-                judgement = self._judge_one(run, lease, {each.number for each in found
-                                                         if each.accepted})
+                judgement = self._judge_one(
+                    run, lease, {each.number for each in found if each.accepted}
+                )
                 if judgement is not None:
                     found.append(judgement)
             self._commit(run, found)
@@ -149,8 +149,11 @@ class Verifier(threading.Thread):
         """The same in memory; what was staged is not needed any more."""
         lease = judgement.lease
         with run.lock:
-            lease.state, lease.code, lease.reason = (judgement.phase, judgement.code,
-                                                     judgement.reason)
+            lease.state, lease.code, lease.reason = (
+                judgement.phase,
+                judgement.code,
+                judgement.reason,
+            )
         if judgement.accepted:
             run.mark_verified(judgement.number)
             others = [each.lease for each in run.leases_on(lease.unit)]
@@ -159,9 +162,7 @@ class Verifier(threading.Thread):
             _log.info("a result was not used: %s", judgement.reason)
             self._node.uploads.discard([lease.lease])
 
-    def _count_rejections(
-        self, run: Run, found: list[Judgement]
-    ) -> dict[int, tuple[int, int]]:
+    def _count_rejections(self, run: Run, found: list[Judgement]) -> dict[int, tuple[int, int]]:
         """Column blocks with refused tiles: generation and rejections after them."""
         changed: dict[int, tuple[int, int]] = {}
         for each in found:
@@ -190,5 +191,3 @@ def _store(connection: Connection, run: Run, judgement: Judgement) -> None:
         store_verified(connection, run.run, lease.unit, lease.lease, judgement.repaired_rows)
     verdict = msgspec.json.encode(judgement.verdict()).decode()
     store_verdict(connection, run.run, lease.lease, verdict, judgement.residual)
-
-

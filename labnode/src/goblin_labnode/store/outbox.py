@@ -46,7 +46,11 @@ def next_letters(database: Database, held: set[str], limit: int) -> list[Letter]
     rows = database.rows(
         "SELECT * FROM outbox WHERE kind = ? AND run = ? AND id < coalesce("
         " (SELECT min(id) FROM outbox WHERE run = ? AND kind <> ?), 9e18) ORDER BY id LIMIT ?",
-        first["kind"], first["run"], first["run"], first["kind"], limit,
+        first["kind"],
+        first["run"],
+        first["run"],
+        first["kind"],
+        limit,
     )
     return [Letter(**dict(row)) for row in rows]
 

@@ -20,7 +20,8 @@ def resend_all(connection: Connection) -> None:
     connection.execute("DELETE FROM outbox WHERE kind IN ('job', 'unit', 'verdict')")
     marks = ",".join("?" * len(_OPEN))
     runs = connection.execute(
-        f"SELECT * FROM runs WHERE phase IN ({marks})", _OPEN  # noqa: S608
+        f"SELECT * FROM runs WHERE phase IN ({marks})",  # noqa: S608
+        _OPEN,
     ).fetchall()
     for run in runs:
         _resend_run(connection, run["run"], run["phase"])

@@ -52,15 +52,32 @@ def insert_run(connection: sqlite3.Connection, record: RunRecord) -> None:
     connection.execute(
         "INSERT INTO runs (run, job, attempt, name, phase, code, reason, cause, phase_at,"
         " submitted_at, request, plan, secret, output) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (record.run, record.job, record.attempt, record.name, record.phase, record.code,
-         record.reason, record.cause, record.phase_at, record.submitted_at,
-         _json(record.request), _json(record.plan.to_dict()), record.secret,
-         _json(record.output)),
+        (
+            record.run,
+            record.job,
+            record.attempt,
+            record.name,
+            record.phase,
+            record.code,
+            record.reason,
+            record.cause,
+            record.phase_at,
+            record.submitted_at,
+            _json(record.request),
+            _json(record.plan.to_dict()),
+            record.secret,
+            _json(record.output),
+        ),
     )
 
 
 def store_phase(
-    connection: sqlite3.Connection, record: RunRecord, phase: Phase, *, code: str, reason: str,
+    connection: sqlite3.Connection,
+    record: RunRecord,
+    phase: Phase,
+    *,
+    code: str,
+    reason: str,
     cause: str,
 ) -> None:
     """Write a phase and its reason; the record follows once the transaction is through."""
@@ -73,9 +90,7 @@ def store_phase(
     )
 
 
-def take_phase(
-    record: RunRecord, phase: Phase, *, code: str, reason: str, cause: str
-) -> None:
+def take_phase(record: RunRecord, phase: Phase, *, code: str, reason: str, cause: str) -> None:
     """The same in memory."""
     record.phase, record.code, record.reason, record.cause = phase, code, reason, cause
     record.phase_at = time.time()
@@ -86,8 +101,7 @@ def store_counters(connection: sqlite3.Connection, record: RunRecord) -> None:
     connection.execute(
         "UPDATE runs SET bytes_down = ?, bytes_up = ?, check_seconds = ?, blind_spot = ?"
         " WHERE run = ?",
-        (record.bytes_down, record.bytes_up, record.check_seconds, record.blind_spot,
-         record.run),
+        (record.bytes_down, record.bytes_up, record.check_seconds, record.blind_spot, record.run),
     )
 
 
@@ -122,7 +136,8 @@ def latest_runs(database: Database, limit: int = 1000) -> list[RunRecord]:
     """The latest attempt of each job, newest first."""
     rows = database.rows(
         "SELECT * FROM runs AS r WHERE attempt = (SELECT max(attempt) FROM runs"
-        " WHERE job = r.job) ORDER BY submitted_at DESC LIMIT ?", limit,
+        " WHERE job = r.job) ORDER BY submitted_at DESC LIMIT ?",
+        limit,
     )
     return [_record(row) for row in rows]
 
@@ -141,12 +156,23 @@ def _json(value: object) -> str:
 
 def _record(row: Row) -> RunRecord:
     return RunRecord(
-        run=row["run"], job=row["job"], attempt=row["attempt"], name=row["name"],
+        run=row["run"],
+        job=row["job"],
+        attempt=row["attempt"],
+        name=row["name"],
         request=msgspec.json.decode(row["request"], type=Request),
         plan=ProductPlan.from_dict(msgspec.json.decode(row["plan"])),
-        secret=row["secret"], output=msgspec.json.decode(row["output"], type=Output),
-        submitted_at=row["submitted_at"], phase=Phase(row["phase"]), code=row["code"],
-        reason=row["reason"], cause=row["cause"], phase_at=row["phase_at"],
-        finished_at=row["finished_at"], bytes_down=row["bytes_down"], bytes_up=row["bytes_up"],
-        check_seconds=row["check_seconds"], blind_spot=row["blind_spot"],
+        secret=row["secret"],
+        output=msgspec.json.decode(row["output"], type=Output),
+        submitted_at=row["submitted_at"],
+        phase=Phase(row["phase"]),
+        code=row["code"],
+        reason=row["reason"],
+        cause=row["cause"],
+        phase_at=row["phase_at"],
+        finished_at=row["finished_at"],
+        bytes_down=row["bytes_down"],
+        bytes_up=row["bytes_up"],
+        check_seconds=row["check_seconds"],
+        blind_spot=row["blind_spot"],
     )

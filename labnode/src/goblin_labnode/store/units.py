@@ -40,9 +40,7 @@ class LeaseRecord:
     """Its time ran out; a result may still come."""
 
 
-def insert_units(
-    connection: sqlite3.Connection, run: str, units: Iterable[UnitRecord]
-) -> None:
+def insert_units(connection: sqlite3.Connection, run: str, units: Iterable[UnitRecord]) -> None:
     connection.executemany(
         "INSERT INTO units (run, number, unit, state, flops) VALUES (?, ?, ?, ?, ?)",
         [(run, unit.number, unit.unit, unit.state, unit.flops) for unit in units],
@@ -52,14 +50,26 @@ def insert_units(
 def load_units(database: Database, run: str) -> list[UnitRecord]:
     rows = database.rows(
         "SELECT number, unit, state, flops, manifest, quarantine FROM units WHERE run = ?"
-        " ORDER BY number", run,
+        " ORDER BY number",
+        run,
     )
-    return [UnitRecord(row["number"], row["unit"], UnitPhase(row["state"]), row["flops"],
-                       row["manifest"], row["quarantine"]) for row in rows]
+    return [
+        UnitRecord(
+            row["number"],
+            row["unit"],
+            UnitPhase(row["state"]),
+            row["flops"],
+            row["manifest"],
+            row["quarantine"],
+        )
+        for row in rows
+    ]
 
 
 def store_prepared(
-    connection: sqlite3.Connection, run: str, panels: dict[PanelKey, str],
+    connection: sqlite3.Connection,
+    run: str,
+    panels: dict[PanelKey, str],
     units: Iterable[UnitRecord],
 ) -> None:
     """Panels that were hashed, and units that are ready with their manifest."""
@@ -80,8 +90,7 @@ def store_prepared(
 
 def load_panels(database: Database, run: str) -> dict[PanelKey, str]:
     rows = database.rows("SELECT * FROM panels WHERE run = ?", run)
-    return {PanelKey(run, row["operand"], row["block"], row["slice"]): row["blob"]
-            for row in rows}
+    return {PanelKey(run, row["operand"], row["block"], row["slice"]): row["blob"] for row in rows}
 
 
 def store_registered(connection: sqlite3.Connection, units: Iterable[str]) -> None:
@@ -113,8 +122,17 @@ def store_lease(connection: sqlite3.Connection, run: str, lease: LeaseRecord) ->
         " digest, seen_at) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (lease) DO UPDATE SET"
         " capability = coalesce(excluded.capability, capability),"
         " digest = coalesce(excluded.digest, digest)",
-        (lease.lease, run, lease.unit, lease.volunteer, lease.device_class, lease.state,
-         lease.capability, lease.digest, lease.seen_at),
+        (
+            lease.lease,
+            run,
+            lease.unit,
+            lease.volunteer,
+            lease.device_class,
+            lease.state,
+            lease.capability,
+            lease.digest,
+            lease.seen_at,
+        ),
     )
 
 
@@ -142,9 +160,21 @@ def store_verdict(
 
 def load_leases(database: Database, run: str) -> list[LeaseRecord]:
     rows = database.rows("SELECT * FROM leases WHERE run = ?", run)
-    return [LeaseRecord(row["lease"], row["unit"], row["volunteer"], row["device_class"],
-                        LeasePhase(row["state"]), row["code"], row["reason"], row["capability"],
-                        row["digest"], row["seen_at"]) for row in rows]
+    return [
+        LeaseRecord(
+            row["lease"],
+            row["unit"],
+            row["volunteer"],
+            row["device_class"],
+            LeasePhase(row["state"]),
+            row["code"],
+            row["reason"],
+            row["capability"],
+            row["digest"],
+            row["seen_at"],
+        )
+        for row in rows
+    ]
 
 
 def load_generations(database: Database, run: str) -> dict[int, tuple[int, int]]:
