@@ -5,9 +5,11 @@ import concurrent.futures
 import pickle
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 import gpugoblin
@@ -75,6 +77,30 @@ def test_an_array_above_the_inline_size_goes_in_pieces(lab: gpugoblin.Lab) -> No
     assert a.nbytes > 64 << 20
     x = np.arange(4200, dtype=np.float32) / 4200
     assert np.allclose((lab.array(a) @ x).compute(), a @ x)
+
+
+def test_row_21_memory_of_client_and_lab_node_stays_near_the_input(network: Network) -> None:
+    """An array of 336 MiB: the client holds it once, the lab node never."""
+    code = (
+        "import resource, sys, numpy, gpugoblin\n"
+        "a = numpy.ones((84, 1 << 20), numpy.float32)\n"
+        "a[:, ::4096] = 2\n"
+        "gpugoblin.connect(sys.argv[1]).array(a)\n"
+        "print(a.nbytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n"
+    )
+    lab_node = psutil.Process(network.processes["lab"].pid)
+    peaks = [lab_node.memory_info().rss]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(network.places.lab)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None:
+            peaks.append(lab_node.memory_info().rss)
+            time.sleep(0.02)
+        assert process.stdout is not None
+        size, peak = map(int, process.stdout.read().split())
+    assert process.returncode == 0
+    assert peak < size + 300e6
+    assert max(peaks) < peaks[0] + 300e6
 
 
 def test_row_08_another_process_reopens_a_job(network: Network, lab: gpugoblin.Lab) -> None:

@@ -9,7 +9,8 @@
     POST /v1/jobs                           Submission -> JobInfo
     GET  /v1/jobs                           JobList
     GET  /v1/jobs/JOB                       JobInfo     (JOB: id or name)
-    GET  /v1/jobs/JOB?after=VERSION&wait=S  JobInfo, held until its version is above VERSION
+    GET  /v1/jobs/JOB?after=VERSION&wait=S  JobInfo, held until its version is above VERSION,
+                                            at most S whole seconds
     GET  /v1/jobs/JOB/parts?after=N         PartList
     GET  /v1/jobs/JOB/report                Report
     POST /v1/jobs/JOB/cancel                CancelReply
