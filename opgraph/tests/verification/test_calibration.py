@@ -17,7 +17,6 @@ def calibrate(a: Array, b: Array, cuts: list[int], step: int) -> Calibration:
         Draws(b"c" * 32, 0, 0),
         len(a),
         np.arange(columns),
-        np.ones(columns),
         cuts,
         Precision.of(a.dtype),
     )
@@ -70,7 +69,6 @@ def test_no_eligible_column_leaves_the_least_factor() -> None:
         Draws(b"c" * 32, 0, 0),
         4,
         np.arange(0),
-        np.ones(5),
         [0, 8],
         Precision.of(np.dtype("f4")),
     )

@@ -27,14 +27,12 @@ class Calibration:
         draws: Draws,
         rows: int,
         eligible: Array,
-        weights: Array,
         slice_cuts: Sequence[int],
         precision: Precision,
     ) -> None:
-        """`eligible`: columns of the block with finite, non-zero data; `weights`: one of each."""
+        """`eligible`: columns of the block with finite, non-zero data."""
         self.rows = draws.choice("calibration rows", rows, ROWS)
         self.columns = eligible[draws.choice("calibration columns", len(eligible), COLUMNS)]
-        self._weights = weights[self.columns]
         self._cuts = slice_cuts
         self._precision = precision
         pairs = len(self.rows) * len(self.columns)
@@ -42,7 +40,7 @@ class Calibration:
         self._partial = np.zeros(pairs, dtype=precision.dtype)
         self._total = np.zeros(pairs, dtype=precision.dtype)
         self._reference = np.zeros(pairs, dtype=self._better)
-        self._squares = np.zeros(pairs)
+        self._squares = np.zeros(pairs, dtype=self._better)
 
     def add(self, a_rows: Array, b_rows: Array, first: int) -> None:
         """Terms first..first+t of K: `a_rows` is 4 x t, `b_rows` t x 32 (the drawn ones)."""
@@ -63,18 +61,16 @@ class Calibration:
         terms[:, 0] += self._partial
         self._partial[:] = np.add.accumulate(terms, axis=1)[:, -1]
         exact = left.astype(self._better) * right.astype(self._better)
-        self._reference += exact.reshape(len(self._partial), -1).sum(axis=1)
-        scaled = left.astype(np.float64) * (right * self._weights[None, :, None])
-        self._squares += np.square(scaled, out=scaled).reshape(len(self._squares), -1).sum(axis=1)
+        exact = exact.reshape(len(self._partial), -1)
+        self._reference += exact.sum(axis=1)
+        self._squares += np.einsum("pt,pt->p", exact, exact)
 
     def factor(self) -> float:
         """c = max(4, 6 q), q the largest |error| / scale of the entries that stayed finite."""
-        terms, count = self._cuts[-1], len(self.rows)
-        weights = np.tile(self._weights, count)
-        scale = relative_scale(self._cuts, 1, self._precision) * np.hypot(
-            (self._reference * weights).astype(np.float64), np.sqrt(self._squares)
+        precision = self._precision
+        scale = relative_scale(self._cuts, 1, precision) * np.hypot(
+            self._reference, np.sqrt(self._squares)
         )
-        scale += terms * self._precision.tiny * weights
-        error = np.abs((self._total - self._reference).astype(np.float64)) * weights
-        ratios = error[scale > 0] / scale[scale > 0]
+        error = np.abs(self._total - self._reference)
+        ratios = (error / (scale + self._cuts[-1] * precision.tiny)).astype(np.float64)
         return max(LEAST_FACTOR, SAFETY * float(ratios[np.isfinite(ratios)].max(initial=0.0)))

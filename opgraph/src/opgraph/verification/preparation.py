@@ -101,7 +101,7 @@ class Preparation:
         weights[finite] = np.exp2(-np.clip(np.round(norms[finite]), -1000, 1000))
         signs = draws.signs(len(norms), self._vectors)
         rows = self._a.shape[0]
-        calibration = Calibration(draws, rows, finite, weights, self._cuts, self._precision)
+        calibration = Calibration(draws, rows, finite, self._cuts, self._precision)
         return BlockWork(columns, kinds, weights, signs, calibration)
 
     def _regions(self, found: Projection, norms: Floats) -> Regions:
