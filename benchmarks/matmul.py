@@ -98,17 +98,17 @@ class Case:
             job = (a @ b).submit(name=f"product-{self.size}-{repetition}", out=out)
             product = job.result(timeout=600)
             self.samples.add("gpugoblin", time.perf_counter() - started)
-        self._note(job.report(), memory, product)
+        self._note(job.report().facts, memory, product)
         (self.network.places.data / out).unlink()
 
-    def _note(self, report: Any, memory: PeakMemory, product: Any) -> None:
-        if report.verified != report.units:
-            raise RuntimeError(f"only {report.verified} of {report.units} tiles are verified")
+    def _note(self, facts: Any, memory: PeakMemory, product: Any) -> None:
+        if facts.verified != facts.units:
+            raise RuntimeError(f"only {facts.verified} of {facts.units} tiles are verified")
         deviation = largest_deviation(self.a, self.b, product)
         if not deviation <= 4 * np.sqrt(self.size):
             raise RuntimeError(f"the product deviates by {deviation:.3g} u |A||B|")
-        moved = report.bytes_down + report.bytes_up
-        self.samples.bytes_over_bound.append(moved / report.bytes_planned)
+        moved = facts.bytes_down + facts.bytes_up
+        self.samples.bytes_over_bound.append(moved / facts.bytes_planned)
         self.samples.peak_rss_mib.append(memory.peak_bytes / MIB)
 
     def _numpy_turn(self, _repetition: int) -> None:

@@ -44,7 +44,7 @@ class Network:
         self._temporary = folder is None
         self._volunteers = volunteers
         self._volunteer_arguments = volunteer_arguments
-        self._lab_arguments = lab_arguments
+        self.lab_arguments = lab_arguments
         made = folder or Path(tempfile.mkdtemp(prefix="gpugoblin-", dir=SHARED_TEMPORARY))
         if self._temporary:
             made.chmod(0o711)
@@ -82,7 +82,7 @@ class Network:
 
     def make_lab(self) -> Process:
         """Set up the lab node; `start_lab` serves it too."""
-        return lab_process(self.places, self.known_people(), self._lab_arguments)
+        return lab_process(self.places, self.known_people(), self.lab_arguments)
 
     def start_lab(self) -> None:
         """Set up and serve the lab node."""
