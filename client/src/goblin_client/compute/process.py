@@ -21,6 +21,8 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+EXACT = {"CUPY_TF32": "0", "NVIDIA_TF32_OVERRIDE": "0"}
+"""Products of float32 are computed in float32, not in the 10 bits of TF32."""
 
 
 class ComputeProcess:
@@ -49,7 +51,7 @@ class ComputeProcess:
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))},
+            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), **EXACT},
         )
         self.pid = self._process.pid
         self._on_report = on_report
