@@ -96,6 +96,16 @@ def test_the_blind_spot_is_told() -> None:
     assert "Blind spot: A" in big().explain(network=HOME, lab=LAB).to_dict()["verification"]
 
 
+def test_a_lab_of_other_figures_can_be_assumed(lab: gpugoblin.Lab) -> None:
+    found = (lab.array(numpy.eye(4)) @ numpy.eye(4)).explain(lab=LAB)
+    assert found.assumed
+
+
+def test_a_grade_that_does_not_exist_is_refused(lab: gpugoblin.Lab) -> None:
+    with pytest.raises(errors.BadMessage, match="standard or full, not 'best'"):
+        (lab.array(numpy.eye(4)) @ numpy.eye(4)).submit(grade="best")
+
+
 def test_figures_are_plain_values() -> None:
     found = big().explain(network=HOME).to_dict()
     assert json.loads(json.dumps(found)) == found

@@ -168,6 +168,13 @@ def test_row_09_a_fresh_cell_draws_the_whole_state_from_the_lab(
     assert "cannot be reached" in job._repr_html_()
 
 
+def test_arrays_and_lists_of_jobs_are_cards_too(lab: gpugoblin.Lab) -> None:
+    lazy = lab.array(numpy.eye(8)) @ numpy.eye(8)
+    assert "8 x 8" in lazy._repr_html_()
+    lazy.submit("kernel")
+    assert "running: 0 %" in lab.jobs()._repr_html_()
+
+
 def test_outside_of_a_notebook_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     shell: Callable[[], object] = lambda: types.SimpleNamespace()  # noqa: E731
     ipython: Any = types.ModuleType("IPython")

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from goblin_wire.protocol import INLINE_BYTES
-from gpugoblin import words
+from gpugoblin import cards, words
 from gpugoblin.errors import NotComputed, TooLarge
 from gpugoblin.operands import AnyDtype, Shape, product_dtype, product_shape
 
@@ -199,6 +199,13 @@ class Array:
             f"<gpugoblin.Array {self.source.label}: {words.shape(self.shape)} {self.dtype},"
             f" {words.size(self.nbytes)}, {_standing(self)}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("shape", words.shape(self.shape)),
+            ("elements", f"{self.dtype}, {words.size(self.nbytes)}"),
+        ]
+        return cards.card(self.source.label, _standing(self), "calm", "", rows)
 
 
 def _bracketed(operand: Array) -> str:

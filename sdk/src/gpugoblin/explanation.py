@@ -13,6 +13,7 @@ from goblin_wire.lab import NetworkSnapshot
 from goblin_wire.states import Grade
 from gpugoblin import cards, words
 from gpugoblin.array import Array
+from gpugoblin.errors import BadMessage
 from opgraph.partition.estimate import Estimate
 from opgraph.partition.figures import NetworkFigures
 from opgraph.partition.product import ProductPlan
@@ -107,6 +108,15 @@ class Explanation:
         )
 
 
+def named_grade(name: str) -> Grade:
+    """The grade of verification with this name. Raises `BadMessage`."""
+    try:
+        return Grade(name)
+    except ValueError:
+        names = " or ".join(grade.value for grade in Grade)
+        raise BadMessage(f"The grade of verification is {names}, not {name!r}.") from None
+
+
 def planned(
     array: Array, plan: ProductPlan, found: Estimate, network: NetworkFigures, grade: str
 ) -> Explanation:
@@ -125,7 +135,7 @@ def planned(
         unit_memory=found.memory_bytes,
         lab_disk=found.lab_disk_bytes,
         network=_snapshot(network),
-        grade=Grade(grade),
+        grade=named_grade(grade),
         verification=_verification(plan),
         exposure=(
             f"One account alone may see up to {words.share(found.exposure.a)} of the left and"
@@ -148,7 +158,7 @@ def impossible(array: Array, code: str, text: str, grade: str) -> Explanation:
         possible=False,
         problem=sentence(text),
         problem_code=code,
-        grade=Grade(grade),
+        grade=named_grade(grade),
     )
     return Explanation(array.source.label, facts, assumed=True)
 

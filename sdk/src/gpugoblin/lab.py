@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from goblin_wire import control
 from goblin_wire.protocol import INLINE_BYTES, PROTOCOL
-from goblin_wire.states import Grade
-from gpugoblin import assumed, places, words
+from gpugoblin import assumed, cards, places, words
 from gpugoblin.array import Array, Leaf, Product
 from gpugoblin.connection import PATIENCE_S, Connection
 from gpugoblin.errors import NotComputed, Problem, UnknownJob, UnsupportedComputation
-from gpugoblin.explanation import Explanation, impossible
+from gpugoblin.explanation import Explanation, impossible, named_grade
 from gpugoblin.graphs import computation
 from gpugoblin.intake import as_numpy
 from gpugoblin.job import Job
 from gpugoblin.operands import check_dtype
-from gpugoblin.progress import sending
+from gpugoblin.progress import Progress, sending
 from gpugoblin.upload import upload
 from gpugoblin.waiting import job_info
 
@@ -99,7 +98,7 @@ class Lab:
 
     def explain(self, array: Array, **options: Any) -> Explanation:
         """The lab node's plan, or with `network=` one for assumed figures."""
-        if options.get("network") is not None:
+        if options.keys() & {"network", "lab"}:
             return assumed.explain(array, **options)
         try:
             submission = self._submission(array, **options)
@@ -136,7 +135,7 @@ class Lab:
             shape=list(array.shape),
             name=name,
             out=os.fspath(out) if out is not None else None,
-            grade=Grade(grade),
+            grade=named_grade(grade),
             fresh=fresh,
             memory=memory,
         )
@@ -188,6 +187,13 @@ class Jobs(Sequence[Job]):
             {name: msgspec.to_builtins(getattr(info, name)) for name in info.__struct_fields__}
             for info in self._facts
         ]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (info.name or info.job, f"{info.state.value}: {Progress(info).text}")
+            for info in self._facts
+        ]
+        return cards.card("Jobs", words.count(len(rows), "job"), "calm", "", rows)
 
     def __repr__(self) -> str:
         if not self._facts:
