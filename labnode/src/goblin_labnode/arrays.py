@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from sqlite3 import Connection
 from typing import Any
 
 import msgspec
@@ -92,15 +93,6 @@ class ArrayRegistry:
             raise UnknownArray
         return _source(row)
 
-    def touch(self, arrays: list[str]) -> None:
-        """Note that the arrays are in use now."""
-        marks = ",".join("?" * len(arrays))
-        self._database.execute(
-            f"UPDATE arrays SET used_at = ? WHERE id IN ({marks})",  # noqa: S608
-            time.time(),
-            *arrays,
-        )
-
     def adopt(self, source: ArraySource) -> None:
         """Note that the file has the same content under a new identity."""
         identity = source.identity
@@ -132,6 +124,13 @@ class ArrayRegistry:
             time.time(),
         )
         return source
+
+
+def touch_arrays(connection: Connection, arrays: list[str]) -> None:
+    """Note, in the caller's transaction, that the arrays are in use now."""
+    connection.executemany(
+        "UPDATE arrays SET used_at = ? WHERE id = ?", [(time.time(), each) for each in arrays]
+    )
 
 
 def _source(row: Row) -> ArraySource:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from goblin_labnode import output as files
 from goblin_labnode import outputs
+from goblin_labnode.arrays import touch_arrays
 from goblin_labnode.node import Node
 from goblin_labnode.output import Output, OutputFile
 from goblin_labnode.phases import Phase, UnitPhase
@@ -118,15 +119,15 @@ class Jobs:
         node = self._node
         outputs.create_draft(record.output, record.run, node.roots)
         try:
-            with node.database.transaction() as connection:
+            with node.database.transaction(durable=True) as connection:
                 run_store.insert_run(connection, record)
                 insert_units(connection, record.run, _units(node, record))
+                touch_arrays(connection, record.request.arrays)
                 if record.plan.tiles:
                     outbox.post(connection, record.run, "job", "", _registration(record))
         except BaseException:
             outputs.abandon(record.output, record.run, node.roots)
             raise
-        node.arrays.touch(record.request.arrays)
         run = node.add(record)
         self._settle(run)
         node.note(run)

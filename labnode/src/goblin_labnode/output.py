@@ -95,7 +95,6 @@ class OutputFile:
         with writing("The output could not be reserved"):
             os.posix_fallocate(self._descriptor, 0, size)
             os.pwrite(self._descriptor, self._output.header, 0)
-            os.fsync(self._descriptor)
 
     def write(self, row: int, column: int, tile: NDArray[Any]) -> None:
         """Put a C-contiguous tile at `(row, column)`. Raises `DiskFull` or `StorageFailed`."""

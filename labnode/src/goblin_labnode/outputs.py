@@ -58,7 +58,6 @@ def settle(output: Output, run: str, roots: Roots) -> None:
                     f"{output.path!r} exists already; choose another name."
                 ) from None
     roots.remove(draft.place)
-    roots.sync_folder(output.place)
 
 
 def abandon(output: Output, run: str, roots: Roots) -> None:

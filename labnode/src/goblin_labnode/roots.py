@@ -86,11 +86,6 @@ class Roots:
         with self._parent(place) as (folder, old):
             os.link(old, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
-    def sync_folder(self, place: Place) -> None:
-        """Make the file's name durable."""
-        with self._parent(place) as (folder, _):
-            os.fsync(folder)
-
     @contextmanager
     def _parent(self, place: Place) -> Iterator[tuple[int, str]]:
         *folders, name = place.path.split("/")

@@ -131,7 +131,7 @@ class Verifier(threading.Thread):
             output.sync()
         run.record.check_seconds += sum(each.seconds for each in found)
         rotated = self._count_rejections(run, found)
-        with self._node.database.transaction() as connection:
+        with self._node.database.transaction(durable=True) as connection:
             for each in found:
                 _store(connection, run, each)
             for block, (generation, rejections) in rotated.items():

@@ -16,7 +16,7 @@ Row = sqlite3.Row
 
 
 class Database:
-    """WAL, and every commit is durable: what is told to the site is never forgotten here."""
+    """WAL: a kill loses nothing that was committed, a power cut nothing committed as durable."""
 
     def __init__(self, path: Path) -> None:
         """Open or make the file. Raises `StorageFailed` for one of another version."""
@@ -25,7 +25,7 @@ class Database:
         self._connection.row_factory = sqlite3.Row
         for pragma in (
             "journal_mode=WAL",
-            "synchronous=FULL",
+            "synchronous=NORMAL",
             "foreign_keys=ON",
             "busy_timeout=5000",
         ):
@@ -37,9 +37,12 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, one at a time. Raises `DiskFull` or `StorageFailed`."""
-        with self._lock, _translated():
+    def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """All or nothing, one at a time. Raises `DiskFull` or `StorageFailed`.
+
+        `durable`: on the disk when this returns, with all that was committed before.
+        """
+        with self._lock, _translated(), self._synced(durable):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -48,6 +51,17 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _synced(self, durable: bool) -> Iterator[None]:
+        if not durable:
+            yield
+            return
+        self._connection.execute("PRAGMA synchronous=FULL")
+        try:
+            yield
+        finally:
+            self._connection.execute("PRAGMA synchronous=NORMAL")
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         with self._lock, _translated():
