@@ -553,3 +553,50 @@ def test_messages_survive_the_wire() -> None:
     driver = Driver()
     request = driver.of(actions.Send)[0].request
     assert msgspec.json.decode(msgspec.json.encode(request), type=ExchangeRequest) == request
+
+
+def test_without_the_waiting_address_polls_become_rare() -> None:
+    driver = Driver()
+    started = driver.now
+    while driver.now < started + 600:
+        if driver.state.talk.sent_at is not None:
+            driver.reply(wait_url="https://site.example/wait", ticket="t", poll_after_ms=1000)
+        elif driver.state.talk.waiting_since is not None:
+            driver.tell(events.Waited(failed=True))
+        else:
+            pause = driver.scheduler.wake_at - driver.now
+            driver.tell(events.Ticked(), after=max(0.0, min(60.0, pause)))
+    assert 10 <= len(driver.of(actions.Send)) <= 50
+
+
+def test_a_lab_that_moved_is_told_again() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.to_upload(unit)
+    for _ in range(3):
+        driver.tell(events.UploadEnded(unit.lease, OFFLINE))
+        driver.tell(events.Ticked(), after=10)
+    driver.reply()
+    driver.tell(events.UploadEnded(unit.lease, OFFLINE))
+    driver.tell(events.Ticked(), after=30)
+    assert not driver.of(actions.Send)[-1].request.holding
+    moved = msgspec.structs.replace(
+        unit, lab=LabAddress(lab=LABS[0], endpoint="https://elsewhere.example")
+    )
+    driver.reply(again=[moved])
+    driver.tell(events.UploadEnded(unit.lease, OFFLINE))
+    driver.tell(events.Ticked(), after=60)
+    assert driver.of(actions.Upload)[-1].result.lease.lab.endpoint.startswith("https://elsewhere")
+
+
+def test_results_without_verdicts_do_not_fill_the_disk() -> None:
+    driver = Driver()
+    unit = lease(1)
+    driver.reply(unit)
+    driver.fetched(unit)
+    huge = result(unit)
+    huge.sizes = [17 * 1024**3]
+    driver.tell(events.Computed("cpu", huge))
+    driver.tell(events.UploadEnded(unit.lease))
+    assert not driver.of(actions.Send)[-1].request.want

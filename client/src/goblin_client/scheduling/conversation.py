@@ -59,6 +59,7 @@ class Conversation:
     dry: bool = False
     """The site had less than was wanted."""
     quick_waits: int = 0
+    failed_waits: int = 0
     round_trip: float = 0.05
 
     def compose(
@@ -97,10 +98,16 @@ class Conversation:
         del self.returned[: len(request.returned)]
         self.wait_url, self.ticket = reply.wait_url, reply.ticket
         self.poll_after = max(0.05, reply.poll_after_ms / 1000)
-        self.next_poll = now + self.poll_after
+        self.next_poll = now + self._pause()
         wanted = sum(want.units for want in request.want)
         self.dry = wanted > len(reply.leases) + len(reply.again)
         return request
+
+    def _pause(self) -> float:
+        """Until the next poll. Without the waiting address they become ever more rare."""
+        if not self.failed_waits:
+            return self.poll_after
+        return min(LONGEST_PAUSE_S, max(self.poll_after, 2.0 ** min(10, self.failed_waits)))
 
     def unanswered(self) -> None:
         self.sent_at = None
@@ -136,7 +143,8 @@ class Conversation:
         self.quick_waits = self.quick_waits + 1 if quick and self.dry else 0
         if self.quick_waits > 2:
             self.wait_from = now + min(LONGEST_PAUSE_S, 2.0 ** (self.quick_waits - 3))
+        self.failed_waits = self.failed_waits + 1 if failed else 0
         if failed:
-            self.next_poll = max(self.next_poll, now + self.poll_after)
+            self.wait_from = self.next_poll = now + self._pause()
         else:
             self.woken = True

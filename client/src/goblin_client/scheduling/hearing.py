@@ -17,6 +17,7 @@ INPUT_MISSING = "input_missing"
 """An input that was there is gone from the cache: it is fetched again."""
 MAX_CRASHES = 2
 MAX_FETCH_FAILURES = 6
+MAX_UPLOAD_FAILURES = 3
 MAX_DAMAGES = 3
 CAPABILITY_PAUSE_S = 60.0
 STOPPING = ("shutting_down", "The client is shutting down.")
@@ -169,6 +170,9 @@ def _upload_failed(state: State, work: Work, failure: Failure) -> None:
         work.unlisted = True
         state.lab(work.lab).failed(state.now, CAPABILITY_PAUSE_S)
     else:
+        work.upload_failures += 1
+        # The lab may have moved; what is left out of `holding` is told again with its address.
+        work.unlisted = work.upload_failures >= MAX_UPLOAD_FAILURES
         state.lab(work.lab).failed(state.now, failure.retry_after)
 
 
@@ -190,6 +194,7 @@ def device_ready(state: State, event: events.DeviceReady) -> None:
 def device_refused(state: State, event: events.DeviceRefused) -> None:
     device = state.devices[event.device]
     device.ready, device.refused = False, event.detail
+    state.do(actions.Notice(f"{device.name} is not used: {event.detail}"))
     state.requeue(device)
     state.hand_back_all(state.queue(device.name), "failed", event.detail)
 

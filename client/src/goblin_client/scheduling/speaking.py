@@ -16,6 +16,8 @@ MOST_AHEAD = 64
 ASK_SECONDS = 600.0
 RETELL_S = 600.0
 """A report without a verdict is repeated after this long."""
+MAX_KEPT_BYTES = 16 * 1024**3
+"""With more results than this without a verdict, no new unit is asked for."""
 PATIENCE = 0.5
 """For this share of a unit's time a wish for work waits for a report to ride along with."""
 MAX_PATIENCE_S = 2.0
@@ -149,6 +151,8 @@ def await_work(state: State) -> None:
 
 def _wants(state: State) -> list[Want]:
     if state.stopping_since is not None or state.paused_until is not None:
+        return []
+    if state.kept_bytes > MAX_KEPT_BYTES:
         return []
     wants = [_want(state, device) for device in state.devices.values() if device.ready]
     return [want for want in wants if want.units > 0]

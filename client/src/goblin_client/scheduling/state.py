@@ -54,6 +54,11 @@ class State:
     def unfinished(self) -> list[Work]:
         return [work for work in self.works.values() if work.is_queued]
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of results on disk."""
+        return sum(sum(work.result.sizes) for work in self.works.values() if work.result)
+
     def any_in(self, state: WorkState) -> bool:
         return any(work.state is state for work in self.works.values())
 

@@ -37,6 +37,7 @@ class Work:
     result: KeptResult | None = None
     afresh: bool = False
     damages: int = 0
+    upload_failures: int = 0
     told_at: float | None = None
     """When the site was last told that it is done."""
     unknown: bool = False
@@ -74,6 +75,7 @@ class Work:
     def renew(self, lease: Lease, now: float) -> None:
         """The site told the lease again, with a new capability."""
         self.lease, self.listed_at, self.unlisted = lease, now, False
+        self.upload_failures = 0
         if self.result is not None:
             self.result.lease = lease
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from goblin_client.errors import HandBack
@@ -18,6 +20,8 @@ from goblin_wire.problems import Unreachable
 from goblin_wire.protocol import MAX_GRAPH_BYTES, MAX_MANIFEST_BYTES
 
 GRAPH_PLACE = -1
+TELL_S = 2.0
+"""A long download is told of this often, so that its lease is seen to move."""
 BREAKS = 5
 """So often in one blob a broken connection is taken up again where it broke."""
 
@@ -100,25 +104,39 @@ class Fetcher:
         specs = prepared.manifest.inputs
         moved = prepared.manifest.graph_bytes
         tell(Admitted(lease.lease, len(specs), moved))
+
+        def tell_part(place: int, before: int, count: int) -> None:
+            tell(Arrived(lease.lease, place, before + count))
+
         for place, spec in enumerate(specs):
             key = BlobKey(lease.lab.lab, spec.blob)
             self._cache.pin(key, (lease.lease, place))
             if not self._cache.has(key, spec.bytes):
-                self._get_blob(lease, spec, key, bytes.fromhex(prepared.manifest.key))
+                secret = bytes.fromhex(prepared.manifest.key)
+                self._get_blob(lease, spec, key, secret, partial(tell_part, place, moved))
             moved += spec.bytes
             tell(Arrived(lease.lease, place + 1, moved))
 
-    def _get_blob(self, lease: Lease, spec: InputSpec, key: BlobKey, secret: bytes) -> None:
+    def _get_blob(
+        self,
+        lease: Lease,
+        spec: InputSpec,
+        key: BlobKey,
+        secret: bytes,
+        moved: Callable[[int], None],
+    ) -> None:
         with self._cache.draft(key, spec.bytes, secret) as draft:
             breaks = 0
             while draft.received < spec.bytes:
                 before = draft.received
-                self._get_rest(lease, spec, draft)
+                self._get_rest(lease, spec, draft, moved)
                 if draft.received == before or breaks == BREAKS:
                     raise Unreachable("The connection to the lab node broke during a download.")
                 breaks += 1
 
-    def _get_rest(self, lease: Lease, spec: InputSpec, draft: Draft) -> None:
+    def _get_rest(
+        self, lease: Lease, spec: InputSpec, draft: Draft, moved: Callable[[int], None]
+    ) -> None:
         client = self._links.client(lease.lab)
         path = f"/v1/leases/{lease.lease}/blobs/{spec.blob}"
         arriving = client.read_pieces(
@@ -127,7 +145,11 @@ class Fetcher:
             offset=draft.received,
             headers=authorization(lease),
         )
+        told = time.monotonic()
         for piece in arriving:
             draft.write(piece)
+            if time.monotonic() - told > TELL_S:
+                told = time.monotonic()
+                moved(draft.received)
             if not self._is_held(lease.lease):
                 raise Unwanted
