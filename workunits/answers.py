@@ -79,8 +79,9 @@ WITH units AS (
   DELETE FROM workunits_pendinglease WHERE lease_id = ANY(%(told)s) AND NOT live
 )
 UPDATE workunits_host
-SET seq = %(seq)s, nonce = %(nonce)s, answered = %(answered)s, version = %(version)s,
-    last_seen = now(), accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
+SET seq = %(seq)s, nonce = %(nonce)s, answered = %(answered)s, granted = %(granted)s,
+    version = %(version)s, last_seen = now(),
+    accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
     failed_in_row = CASE WHEN %(accepted)s > 0 THEN %(failed)s
                          ELSE failed_in_row + %(failed)s END,
     failed_at = CASE WHEN %(failed)s > 0 THEN now() ELSE failed_at END
@@ -208,6 +209,7 @@ def write(
     run(_WRITE, {
         **columns(grants), "account": principal.account_id, "host": sender.id,
         "told": told.told, "seq": message.seq, "nonce": message.nonce, "answered": answered,
-        "version": message.version, "accepted": accepted, "rejected": rejected,
+        "granted": len(grants), "version": message.version, "accepted": accepted,
+        "rejected": rejected,
         "failed": failed + rejected,
     })

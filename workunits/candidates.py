@@ -57,14 +57,17 @@ class Room:
     bytes: int
     flops: float
 
-    def takes(self, output_bytes: int, flops: int) -> bool:
-        """Whether one more such unit fits; if so it is counted."""
-        if self.units < 1 or self.bytes < output_bytes or self.flops < flops:
-            return False
+    def refusal(self, output_bytes: int, flops: int) -> str:
+        """The notice code of what keeps one more such unit out, or an empty string."""
+        if self.units < 1 or self.bytes < output_bytes:
+            return "window_full"
+        return "quota_used" if self.flops < flops else ""
+
+    def take(self, output_bytes: int, flops: int) -> None:
+        """Count one more unit."""
         self.units -= 1
         self.bytes -= output_bytes
         self.flops -= flops
-        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ class Changes:
         outcome = quorum.decide(held.unit, list(held.copies.values()), happening)
         self._before.setdefault(held.row.id, held.unit)
         held.unit = outcome.unit
-        if outcome.changed or outcome.actions:
+        if outcome.changed or outcome.actions or outcome.unit != self._before[held.row.id]:
             self._touched[held.row.id] = held
         for copy in outcome.changed:
             held.copies[copy.lease] = copy

@@ -65,6 +65,8 @@ class Claim:
     grants: list[Grant] = field(default_factory=list)
     short: list[Want] = field(default_factory=list)
     """Wants that were not filled."""
+    refusal: str = ""
+    """The notice code of what kept a unit back that was there and fitted."""
 
     def take(self, wants: Sequence[Want]) -> None:
         """Choose and lock units for the devices, one after the other."""
@@ -97,8 +99,12 @@ class Claim:
             take_turn(candidate)
         for unit in found:
             seconds = compute_seconds(unit.flops, want.flops_per_s)
-            if not left.units or not candidate.room.takes(unit.output_bytes, unit.flops):
+            if not left.units:
                 break
+            if refusal := candidate.room.refusal(unit.output_bytes, unit.flops):
+                self.refusal = refusal
+                break
+            candidate.room.take(unit.output_bytes, unit.flops)
             left.take(seconds)
             self.allowance -= 1
             self.grants.append(_grant(unit, want, candidate))

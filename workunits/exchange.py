@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.authentication import Principal
-from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Lease, Unknown, Want
+from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Unknown, Want
 from goblin_wire.protocol import require_protocol
 from workunits import answers, hosts, limits, notices, reports
 from workunits.answers import Standing
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     notice: Notice
     pause: float
     limited: bool
-    """The account or the host may have no more leases now, whatever there is."""
+    """Waiting makes no sense: what is there is kept back by a limit."""
 
 
 def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
@@ -76,7 +76,7 @@ def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> A
     notice = notices.NONE
     if claim.short and not claim.grants:
         notice = _why(sender, standing, claim, pause, allowance)
-    limited = claim.allowance <= 0
+    limited = claim.allowance <= 0 or bool(claim.refusal)
     return Answer(standing, claim.grants, again, claim.short, notice, pause, limited)
 
 
@@ -107,6 +107,8 @@ def _why(
         return notices.slowed_down(
             max(sender.failed_in_row, sender.account_failed_in_row), pause
         )
+    if claim.refusal:
+        return notices.LAB_LIMITS[claim.refusal]
     if allowance:
         return notices.no_work(claim.short)
     if len(standing.open) >= limits.MAX_OPEN_LEASES_PER_HOST:
@@ -159,9 +161,11 @@ def _replay(
 ) -> ExchangeReply:
     """The answer that was lost on its way, from the ids that the host's row keeps."""
     standing = answers.replayed(principal, sender.answered)
-    leases: list[Lease] = answers.again(principal, uid, standing.open)
+    granted = set(sender.answered[: sender.granted])
+    leases = answers.again(principal, uid, [x for x in standing.open if x in granted])
+    again = answers.again(principal, uid, [x for x in standing.open if x not in granted])
     unknown = reports.unknown(principal, message.done)
     return ExchangeReply(
-        leases=leases, ended=standing.ended, settled=standing.settled,
+        leases=leases, again=again, ended=standing.ended, settled=standing.settled,
         unknown=[Unknown(lease=lease.hex) for lease in unknown], poll_after_ms=SOON_MS,
     )

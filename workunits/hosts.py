@@ -20,6 +20,7 @@ class Sender(NamedTuple):
     seq: int
     nonce: str
     answered: list[UUID]
+    granted: int
     failed_in_row: int
     failed_at: datetime | None
     devices_due: bool
@@ -30,7 +31,7 @@ class Sender(NamedTuple):
 
 
 _COLUMNS = """
-    h.id, h.seq, h.nonce, h.answered, h.failed_in_row, h.failed_at,
+    h.id, h.seq, h.nonce, h.answered, h.granted, h.failed_in_row, h.failed_at,
     h.devices_seen IS NULL OR h.devices_seen < now() - interval '20 seconds' AS devices_due,
     coalesce(s.accepted, 0) AS account_accepted,
     coalesce(s.failed_in_row, 0) AS account_failed_in_row,
@@ -49,9 +50,9 @@ LEFT JOIN workunits_standing s ON s.account_id = h.account_id
 WHERE h.id = %(host)s FOR UPDATE OF h"""  # noqa: S608
 
 _MAKE = """
-INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, version, created, last_seen,
-                            failed_in_row, rejected, accepted)
-VALUES (%(account)s, %(uid)s, 0, '', '{}', '', now(), now(), 0, 0, 0)
+INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, created,
+                            last_seen, failed_in_row, rejected, accepted)
+VALUES (%(account)s, %(uid)s, 0, '', '{}', 0, '', now(), now(), 0, 0, 0)
 ON CONFLICT (account_id, uid) DO NOTHING"""
 
 _DEVICES = """

@@ -17,6 +17,14 @@ class Notice(NamedTuple):
 
 
 NONE = Notice("ok", "")
+LAB_LIMITS = {
+    "quota_used": Notice(
+        "quota_used", "There is work, but its lab has used up today's quota."
+    ),
+    "window_full": Notice(
+        "window_full", "The labs have as much in flight as they can take in."
+    ),
+}
 
 # Each flag is one thing that can be in the way, over all units that want a lease.
 _WHY = f"""
@@ -68,9 +76,9 @@ def _from_labs(found: Row) -> Notice | None:
     if not found.online:
         return Notice("lab_offline", "There is work, but its lab is off line or cannot be reached.")
     if not found.in_quota:
-        return Notice("quota_used", "There is work, but its lab has used up today's quota.")
+        return LAB_LIMITS["quota_used"]
     if not found.ready:
-        return Notice("window_full", "The labs have as much in flight as they can take in.")
+        return LAB_LIMITS["window_full"]
     return None
 
 

@@ -19,6 +19,8 @@ class Host(models.Model):
     nonce = models.CharField(max_length=64, default="")
     answered = ArrayField(models.UUIDField(), default=list)
     """Leases of the last answer, so that a retry gets the same."""
+    granted = models.SmallIntegerField(default=0)
+    """How many of them, from the first on, were new."""
     version = models.CharField(max_length=200, default="")
     created = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField()

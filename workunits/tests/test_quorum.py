@@ -49,6 +49,9 @@ class Bench:
         self.credited: list[UUID] = []
         self.blamed: list[UUID] = []
 
+    def state(self) -> UnitState:
+        return self.unit.state
+
     def lease(self, account: int) -> UUID:
         assert self.unit.wanted > 0
         lease = UUID(int=len(self.copies) + 1)
@@ -95,10 +98,10 @@ def reissue(lease: UUID) -> Judged:
 def test_report_and_verdict_in_either_order(order: tuple[int, ...]) -> None:
     bench = Bench()
     lease = bench.lease(1)
-    happenings = [Reported(lease, RIGHT), accept(lease)]
+    happenings: list[Happening] = [Reported(lease, RIGHT), accept(lease)]
     for index in order:
         bench.happen(happenings[index])
-    assert bench.unit.state is UnitState.ACCEPTED
+    assert bench.state() is UnitState.ACCEPTED
     assert bench.unit.chosen == lease
     assert bench.credited == [lease]
 
@@ -107,10 +110,10 @@ def test_report_and_verdict_in_either_order(order: tuple[int, ...]) -> None:
 def test_a_late_report_counts_whatever_came_between(order: tuple[int, ...]) -> None:
     bench = Bench()
     lease = bench.lease(1)
-    happenings = [Expired(lease), Reported(lease, RIGHT), accept(lease)]
+    happenings: list[Happening] = [Expired(lease), Reported(lease, RIGHT), accept(lease)]
     for index in order:
         bench.happen(happenings[index])
-    assert bench.unit.state is UnitState.ACCEPTED
+    assert bench.state() is UnitState.ACCEPTED
     assert bench.credited == [lease]
 
 
@@ -119,7 +122,7 @@ def test_row_02_the_only_result_is_rejected_and_another_copy_finishes() -> None:
     bad = bench.lease(1)
     bench.happen(Reported(bad, WRONG))
     bench.happen(reject(bad))
-    assert bench.unit.state is UnitState.OPEN
+    assert bench.state() is UnitState.OPEN
     assert bench.unit.wanted == 1
     assert not bench.may_have(1)
     good = bench.lease(2)
@@ -135,7 +138,7 @@ def test_row_04_hand_backs_never_kill_a_unit() -> None:
     bench.happen(Reported(kept, RIGHT))
     for account in range(20):
         bench.happen(Returned(bench.lease(account), "shutting_down"))
-    assert bench.unit.state is UnitState.OPEN
+    assert bench.state() is UnitState.OPEN
     assert bench.copies[kept].state is LeaseState.REPORTED
 
 
@@ -147,7 +150,7 @@ def test_row_05_a_storage_fault_is_a_retry_without_blame_and_without_a_loop() ->
         bench.happen(Reported(lease, WRONG))
         bench.happen(reissue(lease))
         rounds += 1
-    assert bench.unit.state is UnitState.QUARANTINED
+    assert bench.state() is UnitState.QUARANTINED
     assert rounds == limits.MAX_TOTAL
     assert bench.blamed == []
 
@@ -221,9 +224,9 @@ def test_a_comparison_needs_all_its_copies_and_uses_the_lowest() -> None:
     for lease in (second, first):
         bench.happen(Reported(lease, RIGHT))
     bench.happen(accept(second))
-    assert bench.unit.state is UnitState.REPORTED
+    assert bench.state() is UnitState.REPORTED
     bench.happen(accept(first))
-    assert bench.unit.state is UnitState.ACCEPTED
+    assert bench.state() is UnitState.ACCEPTED
     assert bench.unit.chosen == first
 
 
@@ -231,10 +234,10 @@ def test_several_accounts_that_cannot_compute_it_put_a_unit_aside() -> None:
     bench = Bench()
     for account in range(limits.MAX_FAULTS):
         bench.happen(Returned(bench.lease(account), "bad_graph"))
-    assert bench.unit.state is UnitState.QUARANTINED
+    assert bench.state() is UnitState.QUARANTINED
     assert bench.unit.code == "unit_fault"
     bench.happen(Released())
-    assert bench.unit.state is UnitState.OPEN
+    assert bench.state() is UnitState.OPEN
     assert bench.unit.wanted == 1
 
 
@@ -246,10 +249,10 @@ def test_a_late_verified_report_frees_a_quarantined_unit() -> None:
         lease = bench.lease(len(bench.copies) + 10)
         bench.happen(Reported(lease, WRONG))
         bench.happen(reject(lease))
-    assert bench.unit.state is UnitState.QUARANTINED
+    assert bench.state() is UnitState.QUARANTINED
     bench.happen(Reported(late, RIGHT))
     bench.happen(accept(late))
-    assert bench.unit.state is UnitState.ACCEPTED
+    assert bench.state() is UnitState.ACCEPTED
 
 
 def test_cancelling_ends_what_is_under_way() -> None:
@@ -257,7 +260,7 @@ def test_cancelling_ends_what_is_under_way() -> None:
     leases = [bench.lease(1), bench.lease(2)]
     bench.happen(Reported(leases[0], RIGHT))
     bench.happen(Cancelled())
-    assert bench.unit.state is UnitState.CANCELLED
+    assert bench.state() is UnitState.CANCELLED
     assert {bench.copies[x].state for x in leases} == {LeaseState.ENDED}
     bench.happen(accept(leases[0]))
     assert bench.credited == []
@@ -378,7 +381,7 @@ class AnyOrder(RuleBasedStateMachine):
         bench = self.bench
         assert len(set(bench.credited)) == len(bench.credited)
         assert not set(bench.credited) & set(bench.blamed)
-        if bench.unit.state is UnitState.ACCEPTED:
+        if bench.state() is UnitState.ACCEPTED:
             assert self.chosen in {None, bench.unit.chosen}
             self.chosen = bench.unit.chosen
             assert bench.unit.wanted == 0

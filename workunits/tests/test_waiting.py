@@ -1,0 +1,163 @@
+"""The waiting process: held until something is there, and never for long."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from goblin_wire.problems import CapabilityInvalid
+from gpugoblin_site import asgi_wait
+from gpugoblin_site.asgi_wait import WaitingRoom
+from workunits import tickets, waiting
+from workunits.models import LabNode
+from workunits.tests.world import MIB, Researcher, Volunteer, done, verdict
+
+T = TypeVar("T")
+
+
+async def get(room: WaitingRoom, path: str, query: str = "", *, leave: float = 1e9) -> Any:
+    """One request; the client goes away after `leave` seconds. Gives status and body."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if not sent and not receive_state:
+            receive_state.append(1)
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await asyncio.sleep(leave)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    receive_state: list[int] = []
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode()}
+    await room(scope, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+def with_room(play: Callable[[WaitingRoom], Awaitable[T]]) -> T:
+    """Run `play` beside a room that ticks."""
+
+    async def main() -> T:
+        room = WaitingRoom(tick=0.01)
+        room.start()
+        try:
+            return await play(room)
+        finally:
+            await room.stop()
+            await sync_to_async(connections.close_all)()
+
+    return asyncio.run(main())
+
+
+def waits_for(ticket: str, then: Callable[[], object]) -> float:
+    """Seconds from `then` until whoever waits with the ticket is woken."""
+
+    async def play(room: WaitingRoom) -> float:
+        held = asyncio.create_task(get(room, "/wait", f"ticket={ticket}"))
+        await asyncio.sleep(0.15)
+        assert not held.done()
+        await sync_to_async(then)()
+        started = time.monotonic()
+        assert await asyncio.wait_for(held, 10) == (200, b"{}")
+        return time.monotonic() - started
+
+    return with_room(play)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_row_22_an_idle_client_is_woken_by_new_work() -> None:
+    lab, volunteer = Researcher.make(), Volunteer.make()
+    ticket = volunteer.ask(1).ticket
+    assert waits_for(ticket, lambda: lab.job(units=1)) < 2
+    assert len(volunteer.ask(1).leases) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lab_is_woken_by_a_report_and_not_by_a_lease() -> None:
+    lab, volunteer = Researcher.make(), Volunteer.make()
+    lab.job(units=1)
+    lab.events()
+    (lease,) = volunteer.ask(1).leases
+    ticket = lab.events().ticket
+    assert waits_for(ticket, lambda: volunteer.ask(done=[done(lease)])) < 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_client_is_woken_when_its_result_was_judged() -> None:
+    lab, volunteer = Researcher.make(), Volunteer.make()
+    lab.job(units=1)
+    (lease,) = volunteer.ask(1).leases
+    ticket = volunteer.ask(1, done=[done(lease)]).ticket
+    assert waits_for(ticket, lambda: lab.judge(verdict(lease))) < 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_woken_for_what_they_cannot_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi_wait, "WAIT_S", 0.4)
+    lab = Researcher.make()
+    small, offline = Volunteer.make(), Volunteer.make()
+    tokens = [small.ask(1, memory=MIB - 1).ticket, offline.ask(1).ticket]
+    lab.job(units=1)
+    LabNode.objects.update(reachable=False)
+
+    async def play(room: WaitingRoom) -> list[float]:
+        started = time.monotonic()
+        for status, _ in await asyncio.gather(
+            *[get(room, "/wait", f"ticket={ticket}") for ticket in tokens]
+        ):
+            assert status == 200
+        return [time.monotonic() - started]
+
+    assert with_room(play)[0] >= 0.4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_client_that_goes_away_is_forgotten() -> None:
+    ticket = Volunteer.make().ask(1).ticket
+
+    async def play(room: WaitingRoom) -> int:
+        held = asyncio.create_task(get(room, "/wait", f"ticket={ticket}", leave=0.05))
+        await asyncio.wait_for(held, 5)
+        assert room._waiters is not None
+        return len(room._waiters)
+
+    assert with_room(play) == 0
+
+
+def test_a_ticket_that_is_not_ours_is_refused() -> None:
+    ticket = tickets.seal(tickets.LabTicket(1, 2, 3, tickets.lifetime_end()))
+    old = tickets.seal(tickets.LabTicket(1, 2, 3, time.time() - 1))
+    for bad in ("", "x", ticket[:-3] + "AAA", "é" * 20, old, "A" * 4000):
+        with pytest.raises(CapabilityInvalid):
+            tickets.unseal(bad)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_strange_requests_get_problems() -> None:
+    async def play(room: WaitingRoom) -> list[int]:
+        return [
+            (await get(room, path, query))[0]
+            for path, query in (
+                ("/wait", ""), ("/wait", "ticket=abc"), ("/", ""), ("/healthz", ""),
+            )
+        ]
+
+    assert with_room(play) == [403, 403, 404, 200]
+
+
+def test_a_crowd_is_not_woken_for_a_single_unit() -> None:
+    async def play() -> int:
+        waiters = waiting.Waiters()
+        for number in range(100):
+            waiters.add(tickets.ClientTicket(number, number, 1, 1, 0.0))
+        held = waiters.snapshot()
+        return waiting.wake(held, [(n, "work", 1) for n in range(100)])
+
+    assert asyncio.run(play()) == waiting.CROWD
