@@ -108,6 +108,22 @@ class ArrayUploads:
                     self._complete(upload, begun, staged)
             return self._state(upload)
 
+    def sweep(self, before: float) -> None:
+        """Forget uploads to which nothing was added since this moment (Unix seconds)."""
+        with self._lock:
+            for facts in self._folder.uploads.glob("*.json"):
+                part = facts.with_suffix(".part")
+                last = part if part.exists() else facts
+                if last.stat().st_mtime < before:
+                    self._give_up(facts.stem)
+
+    def _give_up(self, upload: str) -> None:
+        staged = self._open.pop(upload, None)
+        if staged is not None:
+            staged.close()
+        for suffix in (".part", ".json"):
+            (self._folder.uploads / f"{upload}{suffix}").unlink(missing_ok=True)
+
     def _complete(self, upload: str, begun: _Begun, staged: StagedFile) -> None:
         if staged.digest() != begun.digest:
             staged.restart(begun.hasher())

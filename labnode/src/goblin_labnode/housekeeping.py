@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import time
-from pathlib import Path
 
 from goblin_labnode import output as files
 from goblin_labnode.arrays import UPLOADED
@@ -65,7 +64,7 @@ class Housekeeper:
         keep = self._node.config.retention
         self._remove_runs(now - keep.results_days * _DAY_S)
         self._remove_arrays(now - keep.arrays_days * _DAY_S)
-        _remove_old(self._node.folder.uploads, now - keep.uploads_days * _DAY_S)
+        self._node.array_uploads.sweep(now - keep.uploads_days * _DAY_S)
         self._node.uploads.sweep(self._is_live_lease)
 
     def _look(self, run: Run) -> None:
@@ -118,9 +117,3 @@ class Housekeeper:
 
     def _is_live_lease(self, lease: str) -> bool:
         return any(lease in run.leases for run in self._node.runs())
-
-
-def _remove_old(folder: Path, before: float) -> None:
-    for path in folder.iterdir():
-        if path.stat().st_mtime < before:
-            path.unlink(missing_ok=True)
