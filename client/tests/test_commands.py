@@ -216,3 +216,11 @@ def test_the_version_names_the_licence(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         main(["--version"])
     assert "PolyForm Noncommercial 1.0.0" in capsys.readouterr().out
+
+
+def test_a_state_directory_that_cannot_be_used_is_told_without_a_traceback(
+    state: StateDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.database.write_bytes(b"this is no database, " * 100)
+    assert main(["status", "--offline", "--state", str(state.path)]) == 1
+    assert "cannot be used" in capsys.readouterr().err

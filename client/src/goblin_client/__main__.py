@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sqlite3
 import sys
 from collections.abc import Sequence
 
@@ -125,6 +126,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.status
     except KeyboardInterrupt:
         return 130
+    except (OSError, sqlite3.Error) as error:
+        sys.stderr.write(f"goblin-client: the state directory cannot be used: {error}\n")
+        return 1
 
 
 if __name__ == "__main__":

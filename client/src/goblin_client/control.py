@@ -84,9 +84,12 @@ def ask(path: Path, command: Command) -> Answer:
             with _inside(path.parent):
                 connection.connect(path.name)
             connection.sendall(msgspec.json.encode(command) + b"\n")
-            return msgspec.json.decode(_line(connection), type=Answer)
+            answer = msgspec.json.decode(_line(connection), type=Answer)
     except (OSError, msgspec.DecodeError):
         raise NotRunning(f"No goblin-client answers in {path.parent}.") from None
+    if "error" in answer:
+        raise ClientError(str(answer["error"]))
+    return answer
 
 
 def _line(connection: socket.socket) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
 
 Job = Callable[[], None]
+log = logging.getLogger("goblin_client")
 IDLE_S = 120.0
 
 
@@ -29,7 +31,10 @@ class Lane:
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
-            job()
+            try:
+                job()
+            except Exception:
+                log.exception("a job failed that should have told of its failure")
 
     def _next(self) -> Job | None:
         try:

@@ -172,7 +172,10 @@ class Supervisor:
     def _command(self, command: Command) -> Answer:
         answer: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._events.put(Commanded(command, answer))
-        return answer.get(timeout=5)
+        try:
+            return answer.get(timeout=5)
+        except queue.Empty:
+            return {"error": "The client is busy; try again."}
 
     def _obey(self, command: Command) -> Answer:
         now, unix = time.monotonic(), time.time()
@@ -206,18 +209,22 @@ class Supervisor:
                 self._events.put(
                     events.NotReplied(problem.code, problem.detail, problem.retry_after)
                 )
+            except Exception as error:
+                log.exception("the exchange failed")
+                self._events.put(events.NotReplied("internal", type(error).__name__))
 
         self._site_lane.submit(exchange)
 
     def _AwaitWork(self, action: actions.AwaitWork) -> None:
         def wait() -> None:
-            failed = False
+            failed = True
             try:
                 self._waiter.wait(action.url, action.ticket)
+                failed = False
             except Problem as problem:
                 log.warning("waiting: %s", problem.detail)
-                failed = True
-            self._events.put(events.Waited(failed))
+            finally:
+                self._events.put(events.Waited(failed))
 
         self._wait_lane.submit(wait)
 

@@ -72,6 +72,8 @@ def _take(state: State, lease: Lease) -> None:
     if known := state.works.get(lease.lease):
         known.renew(lease, state.now)
         return
+    if any(each.lease == lease.lease for each in state.talk.returned):
+        return
     work = state.add(lease)
     if state.stopping_since is not None:
         state.hand_back(work, *STOPPING)
