@@ -1,12 +1,22 @@
-"""The sign-in addresses of programs."""
+"""The sign-in and sign-out addresses of programs."""
 
 from __future__ import annotations
 
-from accounts import sign_in
+from typing import Any
+
+from accounts import services, sign_in
+from accounts.authentication import bearer_token
 from accounts.limits import client_address
-from goblin_wire.problems import SignInDenied, SignInExpired, SignInPending, UnknownLab
+from goblin_wire.problems import (
+    SignInDenied,
+    SignInExpired,
+    SignInPending,
+    TokenInvalid,
+    TokenMissing,
+    UnknownLab,
+)
 from goblin_wire.protocol import require_protocol
-from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
+from goblin_wire.signin import SignedOut, SignInCode, SignInPoll, SignInStart, SignInToken
 from gpugoblin_site.api import Call, endpoint
 
 
@@ -26,3 +36,10 @@ def start_sign_in(call: Call[SignInStart]) -> SignInCode:
 def poll_sign_in(call: Call[SignInPoll]) -> SignInToken:
     """Ask for the token; `sign_in_pending` until the person has decided. It is given once."""
     return sign_in.poll(call.message.device_code, client_address(call.request))
+
+
+@endpoint("POST", reply=SignedOut, problems=(TokenMissing, TokenInvalid))
+def sign_out(call: Call[Any]) -> SignedOut:
+    """Revoke the bearer token that comes with the request, of whichever kind it is."""
+    services.sign_out(bearer_token(call.request))
+    return SignedOut()

@@ -13,8 +13,15 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import Account, AccountState, ApiToken, LoginLink, Person
-from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, SignInExpired
-from goblin_wire.tokens import Scope, new_token, secret_hash, split_token
+from goblin_wire.problems import (
+    AccountSuspended,
+    BadMessage,
+    Conflict,
+    NotAllowed,
+    SignInExpired,
+    TokenInvalid,
+)
+from goblin_wire.tokens import Scope, new_token, secret_hash, secret_matches, split_token
 
 if TYPE_CHECKING:
     from research_access.models import Lab
@@ -125,6 +132,18 @@ def revoke_token(token: ApiToken) -> None:
     """End a token now; ending it twice keeps the first moment."""
     ApiToken.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())
     token.refresh_from_db(fields=["revoked"])
+
+
+def sign_out(token: str) -> None:
+    """Revoke a token that its program shows; again, or after it expired, changes nothing.
+
+    Raises `TokenInvalid` for one that was never given out.
+    """
+    parts = split_token(token)
+    found = None if parts is None else ApiToken.objects.filter(prefix=parts.prefix).first()
+    if parts is None or found is None or not secret_matches(parts.secret, found.secret_hash):
+        raise TokenInvalid
+    revoke_token(found)
 
 
 def new_login_link(account: Account, *, lifetime: timedelta = LOGIN_LINK_LIFETIME) -> str:

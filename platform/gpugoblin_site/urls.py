@@ -19,6 +19,7 @@ urlpatterns = [
     path("", include("workunits.urls")),
     path("api/v1/sign-in", api.start_sign_in),
     path("api/v1/sign-in/token", api.poll_sign_in),
+    path("api/v1/sign-out", api.sign_out),
     path("api/schema/", schema, name="schema"),
     path("sign-in/", views.sign_in, name="sign-in"),
     path("login/", views.login_page, name="login"),

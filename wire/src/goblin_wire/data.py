@@ -16,7 +16,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from goblin_wire.fields import Code, Count, Digest, Flops, Id, Sentence, Size
+from goblin_wire.fields import Count, Digest, Flops, Id, Size
 
 Shape = Annotated[list[Count], Meta(max_length=8)]
 Dtype = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,16}(?!\n)$")]
@@ -65,12 +65,6 @@ class ProbeReply(Struct, kw_only=True):
     nonce: str
     signature: Annotated[str, Meta(pattern=r"^[0-9a-f]{128}(?!\n)$")]
     version: str = ""
-
-
-class RefusedResult(Struct, kw_only=True, omit_defaults=True):
-    lease: Id
-    code: Code
-    reason: Sentence
 
 
 def probe_bytes(lab: str, nonce: str) -> bytes:

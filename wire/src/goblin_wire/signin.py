@@ -3,6 +3,7 @@
 POST /api/v1/sign-in         SignInStart -> SignInCode
 POST /api/v1/sign-in/token   SignInPoll  -> SignInToken, or `sign_in_pending`, `sign_in_denied`,
                                             `sign_in_expired`
+POST /api/v1/sign-out        (no body)   -> SignedOut: the bearer token that came with it is revoked
 """
 
 from __future__ import annotations
@@ -47,3 +48,7 @@ class SignInToken(Struct, kw_only=True, omit_defaults=True):
     lab: Id | None = None
     lab_name: ShortText = ""
     expires_s: Seconds
+
+
+class SignedOut(Struct, kw_only=True):
+    """The token does not work any more; saying so twice is no error."""
