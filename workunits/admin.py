@@ -33,7 +33,7 @@ class PlainList(ShownOnly, ListBase):
 
     show_full_result_count = False
     list_per_page = 50
-    ordering: tuple[str, ...] = ("-pk",)
+    ordering = ("-pk",)
 
 
 @admin.register(LabNode)

@@ -6,6 +6,7 @@ of 64 units is some forty arrays.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,9 @@ from uuid import UUID
 import psycopg
 from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
+
+_PLAIN = re.compile(r"(?!.*\bnull\b)\w+(?:,\w+)*", re.ASCII | re.IGNORECASE)
+"""Elements of an array literal that need no quotes; NULL would be read as none."""
 
 Row = Any
 Parameters = Mapping[str, Any]
@@ -62,11 +66,20 @@ def _value(value: Any) -> Any:
 
 def literal(values: list[Any]) -> str:
     """A one-dimensional array in PostgreSQL's text form; the statement says of what type."""
+    if not values:
+        return "{}"
+    first = values[0]
+    if values.count(first) == len(values):
+        return "{" + ",".join([_element(first)] * len(values)) + "}"
     kinds = set(map(type, values))
     if kinds == {UUID}:
         return "{" + ",".join(["%032x" % value.int for value in values]) + "}"  # noqa: UP031
     if kinds <= {int, float}:
         return "{" + ",".join(map(str, values)) + "}"
+    if kinds == {str}:
+        joined = ",".join(values)
+        if joined.count(",") == len(values) - 1 and _PLAIN.fullmatch(joined):
+            return "{" + joined + "}"
     return "{" + ",".join(map(_element, values)) + "}"
 
 
