@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 
+from client.tests.running import Client
+from client.tests.servers import TOKEN, Lab, Site
 from goblin_client.directory import Membership, StateDirectory
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from servers import TOKEN, Lab, Site
 
 
 @pytest.fixture
@@ -41,52 +33,6 @@ def state(tmp_path: Path, site: Site) -> StateDirectory:
     return directory
 
 
-class Client:
-    """A running `goblin-client run`."""
-
-    def __init__(self, state: StateDirectory, *arguments: str, **environment: str) -> None:
-        self.state = state
-        self.log = state.path.parent / f"client-{time.monotonic_ns()}.log"
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "goblin_client",
-                    "run",
-                    "--state",
-                    str(state.path),
-                    "--allow-private",
-                    "--memory",
-                    "512M",
-                    *arguments,
-                ],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **environment},
-            )
-        self.children: list[psutil.Process] = []
-
-    def computing(self) -> psutil.Process:
-        """The computing process, once it is there."""
-        until(lambda: psutil.Process(self.process.pid).children())
-        self.children = psutil.Process(self.process.pid).children()
-        return self.children[0]
-
-    def stop(self) -> int:
-        self.process.terminate()
-        return self.process.wait(10)
-
-    def end(self) -> None:
-        with suppress(psutil.NoSuchProcess):
-            self.children += psutil.Process(self.process.pid).children()
-        self.process.kill()
-        self.process.wait()
-        for child in self.children:
-            with suppress(psutil.NoSuchProcess):
-                child.kill()
-
-
 @pytest.fixture
 def run(state: StateDirectory) -> Iterator[Callable[..., Client]]:
     clients: list[Client] = []
@@ -98,11 +44,3 @@ def run(state: StateDirectory) -> Iterator[Callable[..., Client]]:
     yield start
     for client in clients:
         client.end()
-
-
-def until(condition: Callable[[], object], seconds: float = 15.0) -> None:
-    """Wait until the condition holds."""
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.01)

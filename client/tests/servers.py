@@ -36,6 +36,7 @@ from goblin_wire.problems import (
     NotFound,
     OffsetMismatch,
     Problem,
+    TokenInvalid,
     UnknownBlob,
     UnknownLease,
 )
@@ -53,6 +54,7 @@ class Handler(BaseHTTPRequestHandler):
     """Routes to the server's `answer(handler)`; bodies are read whole."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Server
 
     def log_message(self, *_: Any) -> None:
@@ -332,8 +334,6 @@ class Site(Partner):
         if path == "/wait":
             self._wait(handler)
         elif handler.headers.get("Authorization") != f"Bearer {TOKEN}":
-            from goblin_wire.problems import TokenInvalid
-
             raise TokenInvalid
         elif path == "/api/v1/exchange":
             self._exchange(handler)

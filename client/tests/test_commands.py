@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from servers import TOKEN, Handler, Site
 
+from client.tests.servers import TOKEN, Handler, Site
 from goblin_client import joining
 from goblin_client.__main__ import duration, main, size
 from goblin_client.directory import Membership, StateDirectory

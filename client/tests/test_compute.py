@@ -15,8 +15,8 @@ import numpy
 import psutil
 import pytest
 from numpy.typing import NDArray
-from servers import product_graph
 
+from client.tests.servers import product_graph
 from goblin_client.compute.backends import Cpu, DeviceUnusable, open_backend
 from goblin_client.compute.messages import (
     ArrayFile,

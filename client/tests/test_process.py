@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy
 import psutil
-from servers import Handler, Lab, Site
 
-from conftest import Client, until
+from client.tests.running import Client, until
+from client.tests.servers import Handler, Lab, Site
 from goblin_client.__main__ import main
 from goblin_client.directory import StateDirectory
 from goblin_client.store import Store

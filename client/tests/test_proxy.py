@@ -16,8 +16,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from servers import TOKEN, Lab, Site
 
+from client.tests.servers import TOKEN, Lab, Site
 from goblin_client.errors import ClientError
 from goblin_client.joining import check_token
 from goblin_client.transfer.link import LabLinks, failure

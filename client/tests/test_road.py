@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy
-from servers import Lab, Site
 
-from conftest import Client, until
+from client.tests.running import Client, until
+from client.tests.servers import Lab, Site
 
 
 def test_units_are_computed_uploaded_and_settled(

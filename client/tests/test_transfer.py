@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import Handler, Lab, Unit, make_lease
 
-from conftest import until
+from client.tests.running import until
+from client.tests.servers import Handler, Lab, Staging, Unit, make_lease
 from goblin_client.errors import HandBack
 from goblin_client.scheduling.events import Arrived, FetchEnded, Trouble, UploadEnded
 from goblin_client.store import KeptResult
@@ -240,7 +240,7 @@ def test_row_28_an_upload_that_was_cut_goes_on_where_it_was(lab: Lab, tmp_path: 
         if handler.command != "PUT" or cut:
             return False
         cut.append(size * 9 // 10)
-        staging = lab.staging.setdefault((result.lease.lease, 0), _staging())
+        staging = lab.staging.setdefault((result.lease.lease, 0), Staging())
         staging.content += handler.rfile.read(cut[0])
         handler.connection.close()
         return True
@@ -254,16 +254,10 @@ def test_row_28_an_upload_that_was_cut_goes_on_where_it_was(lab: Lab, tmp_path: 
     assert lab.taken == size - cut[0]
 
 
-def _staging() -> Any:
-    from servers import Staging
-
-    return Staging()
-
-
 def test_row_29_an_upload_begun_by_an_earlier_process_is_finished(lab: Lab, tmp_path: Path) -> None:
     result = finished(lab, lab.product(300, 16, 300), tmp_path)
     content = result_file(tmp_path, result.lease.lease, 0).read_bytes()
-    lab.staging[result.lease.lease, 0] = _staging()
+    lab.staging[result.lease.lease, 0] = Staging()
     lab.staging[result.lease.lease, 0].content += content[:1000]
     uploader(tmp_path).upload(result, afresh=False, resumed=True)
     assert lab.taken == len(content) - 1000
@@ -289,7 +283,7 @@ def test_row_29_the_lab_lost_what_it_had(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_staging_file_with_other_bytes_is_started_afresh(lab: Lab, tmp_path: Path) -> None:
     result = finished(lab, lab.product(), tmp_path)
-    lab.staging[result.lease.lease, 0] = _staging()
+    lab.staging[result.lease.lease, 0] = Staging()
     lab.staging[result.lease.lease, 0].content += b"other"
     sender = uploader(tmp_path)
     with pytest.raises(DigestMismatch):
