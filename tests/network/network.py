@@ -64,6 +64,7 @@ class Network:
                 self.wait_for_volunteers()
                 # Last, as a lab that has nothing to do asks for the network's figures rarely.
                 self._start(lab.result()).wait_ready()
+            self.wait_for_figures()
         except BaseException:
             self.stop(patient=False)
             raise
@@ -112,6 +113,16 @@ class Network:
                     if time.monotonic() > deadline:
                         raise NetworkError(f"a volunteer is missing\n{self.last_words()}")
                     time.sleep(0.05)
+
+    def wait_for_figures(self, seconds: float = 30.0) -> None:
+        """Return when the lab node knows of all volunteers, so that it plans for them."""
+        lab = self.connect()
+        deadline = time.monotonic() + seconds
+        while lab.info().network.devices < self._volunteers:
+            self.check()
+            if time.monotonic() > deadline:
+                raise NetworkError(f"the lab node knows too few volunteers\n{self.last_words()}")
+            time.sleep(0.02)
 
     def connect(self) -> Lab:
         """The researcher's view: `gpugoblin.connect` to this network's lab node."""
