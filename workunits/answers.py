@@ -10,9 +10,11 @@ from accounts.authentication import Principal
 from goblin_wire.exchange import Ended, ExchangeRequest, Holding, Lease, Settled
 from goblin_wire.states import LeaseState
 from workunits.capabilities import lease_message
+from workunits.changes import BLAMELESS_RETURNS
 from workunits.claims import Grant, columns
 from workunits.database import Row, rows, run
 from workunits.hosts import Sender
+from workunits.leasetime import failures_sql
 
 _STANDING = """
 WITH renewed AS (
@@ -49,7 +51,11 @@ JOIN workunits_labnode n ON n.lab_id = u.lab_id
 WHERE l.id = ANY(%(leases)s) AND l.account_id = %(account)s AND l.state = 'open'
 ORDER BY l.id"""
 
-_WRITE = """
+_FAILED_IN_ROW = failures_sql(
+    "(CASE WHEN %(accepted)s > 0 THEN 0 ELSE failed_in_row END)", "%(failed)s"
+)
+
+_WRITE = f"""
 WITH units AS (
   UPDATE workunits_unit SET state = 'leased', wanted = wanted - 1, issued = issued + 1
   WHERE id = ANY(%(g_unit)s)
@@ -82,10 +88,9 @@ UPDATE workunits_host
 SET seq = %(seq)s, nonce = %(nonce)s, answered = %(answered)s, granted = %(granted)s,
     version = %(version)s, last_seen = now(),
     accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
-    failed_in_row = CASE WHEN %(accepted)s > 0 THEN %(failed)s
-                         ELSE failed_in_row + %(failed)s END,
+    failed_in_row = {_FAILED_IN_ROW},
     failed_at = CASE WHEN %(failed)s > 0 THEN now() ELSE failed_at END
-WHERE id = %(host)s"""
+WHERE id = %(host)s"""  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -205,7 +210,7 @@ def write(
     """Write the whole answer: the new leases, what was told, and the host's place."""
     accepted = sum(each.verdict == LeaseState.ACCEPTED for each in told.settled)
     rejected = sum(each.verdict == LeaseState.REJECTED for each in told.settled)
-    failed = sum(each.code not in {"paused", "shutting_down"} for each in message.returned)
+    failed = sum(each.code not in BLAMELESS_RETURNS for each in message.returned)
     run(_WRITE, {
         **columns(grants), "account": principal.account_id, "host": sender.id,
         "told": told.told, "seq": message.seq, "nonce": message.nonce, "answered": answered,

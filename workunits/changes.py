@@ -12,6 +12,7 @@ from uuid import UUID
 from goblin_wire.states import LeaseState
 from workunits import limits, quorum
 from workunits.database import run
+from workunits.leasetime import failures_sql
 from workunits.quorum import Copy, Deed, Happening
 from workunits.snapshot import Held
 
@@ -84,7 +85,10 @@ _CLOSED = """closed AS (
 )"""
 
 # The standing follows what the ledger took, so the two cannot differ.
-_STANDINGS = """credited AS (
+_FAILED_IN_ROW = failures_sql(
+    "(CASE WHEN excluded.accepted > 0 THEN 0 ELSE s.failed_in_row END)", "excluded.failed_in_row"
+)
+_STANDINGS = f"""credited AS (
   INSERT INTO workunits_creditentry (account_id, lab_id, lease_id, kind, flops, created)
   SELECT v.account, v.lab, v.lease, 'verified', v.flops, now()
   FROM unnest(%(c_lease)s::uuid[], %(c_account)s::bigint[], %(c_lab)s::bigint[],
@@ -107,9 +111,8 @@ _STANDINGS = """credited AS (
   ON CONFLICT (account_id) DO UPDATE
   SET accepted = s.accepted + excluded.accepted, rejected = s.rejected + excluded.rejected,
       flops = s.flops + excluded.flops, failed_at = coalesce(excluded.failed_at, s.failed_at),
-      failed_in_row = excluded.failed_in_row
-        + CASE WHEN excluded.accepted > 0 THEN 0 ELSE s.failed_in_row END
-)"""
+      failed_in_row = {_FAILED_IN_ROW}
+)"""  # noqa: S608
 
 _DAYS = """days AS (
   INSERT INTO workunits_labday AS d (lab_id, day, flops, units)
@@ -149,7 +152,9 @@ def _statement(needed: tuple[str, ...]) -> str:
     return f"WITH {parts} {_EVENTS}" if parts else _EVENTS
 
 
-BLAMELESS_RETURNS = frozenset({"shutting_down", "paused", "reissued"})
+BLAMELESS_RETURNS = frozenset(
+    {"shutting_down", "paused", "reissued", "lease_ended", "lab_unreachable"}
+)
 """Hand-backs that do not slow a host down."""
 
 
@@ -322,7 +327,7 @@ def _figure_rows(
             arrays["s_account"].append(account)
             arrays["s_accepted"].append(each.accepted)
             arrays["s_rejected"].append(each.rejected)
-            arrays["s_failed"].append(each.failed)
+            arrays["s_failed"].append(min(each.failed, limits.PATIENCE))
     for lab, (flops, units) in sorted(days.items()):
         arrays["d_lab"].append(lab)
         arrays["d_flops"].append(flops)

@@ -75,7 +75,7 @@ def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> A
     claim.take(message.want)
     notice = notices.NONE
     if claim.short and not claim.grants:
-        notice = _why(sender, standing, claim, pause, allowance)
+        notice = _why(standing, claim, pause, allowance)
     limited = claim.allowance <= 0 or bool(claim.refusal)
     return Answer(standing, claim.grants, again, claim.short, notice, pause, limited)
 
@@ -100,13 +100,9 @@ def _pause(sender: Sender) -> float:
     return max([0.0, *waits])
 
 
-def _why(
-    sender: Sender, standing: Standing, claim: Claim, pause: float, allowance: int
-) -> Notice:
+def _why(standing: Standing, claim: Claim, pause: float, allowance: int) -> Notice:
     if pause:
-        return notices.slowed_down(
-            max(sender.failed_in_row, sender.account_failed_in_row), pause
-        )
+        return notices.slowed_down(pause)
     if claim.refusal:
         return notices.LAB_LIMITS[claim.refusal]
     if allowance:

@@ -33,3 +33,13 @@ def pause_seconds(failed_in_row: int) -> float:
     if beyond < 0:
         return 0.0
     return min(limits.FIRST_PAUSE_S * 2.0 ** min(beyond, 30), limits.LONGEST_PAUSE_S)
+
+
+def failures_sql(before: str, more: str) -> str:
+    """The count of failures in a row after `more` that came together (SQL expressions).
+
+    What comes together has one cause, such as a machine that was switched off with many leases: it
+    leads to the first pause at most, or to the next one, and not to a day.
+    """
+    together = f"greatest(least({before} + {more}, {limits.PATIENCE}), {before} + 1)"
+    return f"CASE WHEN {more} > 0 THEN {together} ELSE {before} END"

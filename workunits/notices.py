@@ -102,10 +102,10 @@ def _mib(size: int) -> int:
     return -(-size // MIB)
 
 
-def slowed_down(failed: int, seconds: float) -> Notice:
+def slowed_down(seconds: float) -> Notice:
     return Notice(
         "slowed_down",
-        f"The last {failed} units of this machine came to nothing, so it gets the next one in"
+        "The last units of this machine came to nothing, so it gets the next one in"
         f" {_duration(seconds)}. Its status page says why they failed.",
     )
 

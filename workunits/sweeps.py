@@ -10,6 +10,7 @@ from goblin_wire.protocol import LAB_SEEN_S
 from workunits import limits, quorum
 from workunits.changes import Changes
 from workunits.database import Row, rows, run
+from workunits.leasetime import failures_sql
 from workunits.probe import probe
 from workunits.quorum import Happening
 from workunits.snapshot import lock_units, lock_units_of_leases
@@ -27,11 +28,12 @@ _STILL_DUE = """
 SELECT lease_id FROM workunits_pendinglease
 WHERE lease_id = ANY(%(leases)s) AND live AND open = %(open)s AND deadline < now()"""
 
-_FAILED_HOSTS = """
-UPDATE workunits_host h SET failed_in_row = h.failed_in_row + v.failed, failed_at = now()
+_FAILED_HOSTS = f"""
+UPDATE workunits_host h
+SET failed_in_row = {failures_sql("h.failed_in_row", "v.failed")}, failed_at = now()
 FROM (SELECT l.host_id, count(*) AS failed FROM workunits_lease l
       WHERE l.id = ANY(%(leases)s) GROUP BY l.host_id) v
-WHERE h.id = v.host_id"""
+WHERE h.id = v.host_id"""  # noqa: S608
 
 _UNSWEPT = "SELECT id FROM workunits_job WHERE NOT swept ORDER BY id"
 

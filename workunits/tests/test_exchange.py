@@ -294,6 +294,28 @@ def test_row_07_rejected_results_slow_down_whatever_host_id_they_come_from(
     assert given == limits.PATIENCE
 
 
+def test_many_leases_that_fail_together_are_one_incident(lab: Researcher) -> None:
+    lab.job(units=200)
+    volunteer = Volunteer.make()
+    volunteer.ask(64)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workunits_pendinglease SET deadline = now() - interval '1 second'")
+    assert sweeps.expire_leases() == 64
+    reply = volunteer.ask(1)
+    assert reply.notice_code == "slowed_down"
+    assert reply.poll_after_ms <= 1000 * limits.FIRST_PAUSE_S + 1
+
+
+@pytest.mark.parametrize("code", ["lease_ended", "lab_unreachable", "paused"])
+def test_what_is_not_the_machines_fault_does_not_slow_it_down(lab: Researcher, code: str) -> None:
+    lab.job(units=200)
+    volunteer = Volunteer.make()
+    for _ in range(2):
+        leases = volunteer.ask(32).leases
+        volunteer.ask(returned=[Returned(lease=x.lease, code=code) for x in leases])
+    assert len(volunteer.ask(1).leases) == 1
+
+
 def test_row_13_the_delay_that_is_told_is_the_delay_that_is_meant(lab: Researcher) -> None:
     lab.job(units=50)
     volunteer = Volunteer.make()

@@ -19,7 +19,7 @@ from goblin_wire.exchange import Lease
 from goblin_wire.problems import Problem
 
 log = logging.getLogger("goblin_client")
-UNWANTED = Failure(Trouble.ENDED, "failed", "The lease was dropped.")
+UNWANTED = Failure(Trouble.ENDED, "lease_ended", "The lease was dropped.")
 
 
 class Downloads:

@@ -27,7 +27,7 @@ from goblin_wire.protocol import CAPABILITY_SCHEME
 
 _TROUBLES: tuple[tuple[tuple[type[Problem], ...], Trouble, str], ...] = (
     ((CapabilityExpired, CapabilityForeign, CapabilityInvalid), Trouble.CAPABILITY, "failed"),
-    ((LeaseEnded, UnknownLease, UnknownUnit, JobCancelled), Trouble.ENDED, "failed"),
+    ((LeaseEnded, UnknownLease, UnknownUnit, JobCancelled), Trouble.ENDED, "lease_ended"),
     ((DigestMismatch,), Trouble.DAMAGED, "digest_mismatch"),
     ((EndpointRefused,), Trouble.UNIT, "lab_unreachable"),
     ((Conflict, TooLarge, WrongLength), Trouble.UNIT, "failed"),
