@@ -106,14 +106,16 @@ def _growth(
     finally:
         full.stop()
     line(
-        "dispatch", f"finished-{options.finished}", "postgres_cpu_growth", median(ratios),
-        samples=ratios, foreign_load=load.cores,
+        "dispatch",
+        f"finished-{options.finished}",
+        "postgres_cpu_growth",
+        median(ratios),
+        samples=ratios,
+        foreign_load=load.cores,
     )
 
 
-def _pair(
-    postgres: int, fresh: tuple[Site, Lab], full: tuple[Site, Lab], seconds: float
-) -> float:
+def _pair(postgres: int, fresh: tuple[Site, Lab], full: tuple[Site, Lab], seconds: float) -> float:
     _, without = _measure(*fresh, postgres, GROWTH_BATCH, seconds)
     time.sleep(0.5)
     _, with_finished = _measure(*full, postgres, GROWTH_BATCH, seconds)

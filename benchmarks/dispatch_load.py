@@ -101,8 +101,13 @@ class Lab:
 
 def _unit(index: int) -> UnitRegistration:
     return UnitRegistration(
-        unit=secrets.token_hex(16), index=index, manifest="ab" * 32, flops=1000, memory=1000,
-        input_bytes=1000, output_bytes=1000,
+        unit=secrets.token_hex(16),
+        index=index,
+        manifest="ab" * 32,
+        flops=1000,
+        memory=1000,
+        input_bytes=1000,
+        output_bytes=1000,
     )
 
 
@@ -159,12 +164,27 @@ class Client:
     def ask(self) -> None:
         """Report the last batch and ask for another."""
         self.seq += 1
-        self.connection.send(codec.encode(ExchangeRequest(
-            protocol=PROTOCOL, host=self.host, seq=self.seq, nonce=secrets.token_hex(8),
-            done=[Done(lease=x.lease, outputs=[OUTPUT], bytes=1000) for x in self.leases],
-            want=[Want(device="cpu", units=self.batch, seconds=1e6, memory=2**30, catalogue=1,
-                       flops_per_s=1e9)],
-        )))
+        self.connection.send(
+            codec.encode(
+                ExchangeRequest(
+                    protocol=PROTOCOL,
+                    host=self.host,
+                    seq=self.seq,
+                    nonce=secrets.token_hex(8),
+                    done=[Done(lease=x.lease, outputs=[OUTPUT], bytes=1000) for x in self.leases],
+                    want=[
+                        Want(
+                            device="cpu",
+                            units=self.batch,
+                            seconds=1e6,
+                            memory=2**30,
+                            catalogue=1,
+                            flops_per_s=1e9,
+                        )
+                    ],
+                )
+            )
+        )
 
 
 @dataclass
@@ -235,10 +255,17 @@ class Load:
         if self._judging or not self._reported or (len(self._reported) < VERDICTS and not last):
             return
         batch, self._reported = self._reported[:VERDICTS], self._reported[VERDICTS:]
-        body = codec.encode(VerdictBatch(protocol=PROTOCOL, verdicts=[
-            Verdict(lease=x.lease, unit=x.unit, verdict=VerdictKind.ACCEPTED, outputs=[OUTPUT])
-            for x in batch
-        ]))
+        body = codec.encode(
+            VerdictBatch(
+                protocol=PROTOCOL,
+                verdicts=[
+                    Verdict(
+                        lease=x.lease, unit=x.unit, verdict=VerdictKind.ACCEPTED, outputs=[OUTPUT]
+                    )
+                    for x in batch
+                ],
+            )
+        )
         self._judge.send(body, f"{SIGNATURE_HEADER}: {self._lab.key.sign(body).hex()}\r\n")
         self._judging = True
 

@@ -61,19 +61,42 @@ def start_site(url: str, state: Path, accounts: int) -> Site:
     """Migrate, make people and start gunicorn."""
     port = _free_port()
     environment = {
-        **os.environ, "DATABASE_URL": url, "GOBLIN_STATE_DIR": str(state), "LOG_LEVEL": "WARNING",
-        "GOBLIN_ALLOW_PRIVATE_ENDPOINTS": "1", "GOBLIN_SITE_URL": f"http://127.0.0.1:{port}",
+        **os.environ,
+        "DATABASE_URL": url,
+        "GOBLIN_STATE_DIR": str(state),
+        "LOG_LEVEL": "WARNING",
+        "GOBLIN_ALLOW_PRIVATE_ENDPOINTS": "1",
+        "GOBLIN_SITE_URL": f"http://127.0.0.1:{port}",
     }
     _manage(environment, "migrate", "--verbosity", "0")
     people = json.loads(_manage(environment, "make_network_people", "--volunteers", "0", "--json"))
     seasoned = _manage(environment, "season_accounts", "--number", str(accounts))
     people["volunteers"] = json.loads(seasoned)["volunteers"]
     gunicorn = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", "gpugoblin_site.wsgi", "--pythonpath", "platform",
-         "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", str(WORKERS),
-         "--threads", str(THREADS), "--keep-alive", "30", "--log-level", "warning",
-         "--no-control-socket"],
-        cwd=ROOT, env=environment, stdout=sys.stderr,
+        [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "gpugoblin_site.wsgi",
+            "--pythonpath",
+            "platform",
+            "--bind",
+            f"127.0.0.1:{port}",
+            "--worker-class",
+            "gthread",
+            "--workers",
+            str(WORKERS),
+            "--threads",
+            str(THREADS),
+            "--keep-alive",
+            "30",
+            "--log-level",
+            "warning",
+            "--no-control-socket",
+        ],
+        cwd=ROOT,
+        env=environment,
+        stdout=sys.stderr,
     )
     _wait_for(port, gunicorn)
     return Site(f"http://127.0.0.1:{port}", port, gunicorn, environment, people)
@@ -82,7 +105,11 @@ def start_site(url: str, state: Path, accounts: int) -> Site:
 def _manage(environment: dict[str, str], *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
-        cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True,
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return done.stdout
 
@@ -152,7 +179,8 @@ def fill(url: str, units: int) -> None:
             connection,
             "INSERT INTO workunits_job (lab_id, uid, kind, units, registered, flops, grade, state,"
             " code, reason, swept, created) VALUES (%s, gen_random_uuid(), 'product', %s, %s, 1,"
-            " 'standard', 'finished', 'ok', '', true, now()) RETURNING id", (lab, units, units),
+            " 'standard', 'finished', 'ok', '', true, now()) RETURNING id",
+            (lab, units, units),
         )
         for first in range(0, units, _SLICE):
             last = min(first + _SLICE, units) - 1

@@ -73,8 +73,15 @@ class LeaseAdmin(PlainList):
 
 @admin.register(Host)
 class HostAdmin(PlainList):
-    list_display = ("uid", "account_id", "version", "accepted", "rejected", "failed_in_row",
-                    "last_seen")
+    list_display = (
+        "uid",
+        "account_id",
+        "version",
+        "accepted",
+        "rejected",
+        "failed_in_row",
+        "last_seen",
+    )
 
 
 @admin.register(Standing)
@@ -90,5 +97,3 @@ class CreditEntryAdmin(PlainList):
 @admin.register(VerdictBatch)
 class VerdictBatchAdmin(PlainList):
     list_display = ("id", "lab", "digest", "received")
-
-

@@ -121,7 +121,9 @@ def standing(
     found = Standing()
     seen: set[UUID] = set()
     parameters = {
-        "account": principal.account_id, "host": host, "everything": whole_account,
+        "account": principal.account_id,
+        "host": host,
+        "everything": whole_account,
         **_moved(message.holding),
     }
     for each in rows(_STANDING, parameters):
@@ -166,10 +168,15 @@ def _note_others(
 def tell(found: Standing, each: Row) -> None:
     """Add a lease that is over: settled if it was reported, else ended."""
     if each.reported:
-        found.settled.append(Settled(
-            lease=each.lease_id.hex, verdict=verdict_of(each), code=each.code,
-            reason=each.reason, flops=int(each.flops or 0),
-        ))
+        found.settled.append(
+            Settled(
+                lease=each.lease_id.hex,
+                verdict=verdict_of(each),
+                code=each.code,
+                reason=each.reason,
+                flops=int(each.flops or 0),
+            )
+        )
     else:
         found.ended.append(Ended(lease=each.lease_id.hex, code=_end_code(each), reason=each.reason))
 
@@ -204,17 +211,31 @@ def replayed(principal: Principal, leases: list[UUID]) -> Standing:
 
 
 def write(
-    principal: Principal, sender: Sender, message: ExchangeRequest, grants: list[Grant],
-    told: Standing, answered: list[UUID],
+    principal: Principal,
+    sender: Sender,
+    message: ExchangeRequest,
+    grants: list[Grant],
+    told: Standing,
+    answered: list[UUID],
 ) -> None:
     """Write the whole answer: the new leases, what was told, and the host's place."""
     accepted = sum(each.verdict == LeaseState.ACCEPTED for each in told.settled)
     rejected = sum(each.verdict == LeaseState.REJECTED for each in told.settled)
     failed = sum(each.code not in BLAMELESS_RETURNS for each in message.returned)
-    run(_WRITE, {
-        **columns(grants), "account": principal.account_id, "host": sender.id,
-        "told": told.told, "seq": message.seq, "nonce": message.nonce, "answered": answered,
-        "granted": len(grants), "version": message.version, "accepted": accepted,
-        "rejected": rejected,
-        "failed": failed + rejected,
-    })
+    run(
+        _WRITE,
+        {
+            **columns(grants),
+            "account": principal.account_id,
+            "host": sender.id,
+            "told": told.told,
+            "seq": message.seq,
+            "nonce": message.nonce,
+            "answered": answered,
+            "granted": len(grants),
+            "version": message.version,
+            "accepted": accepted,
+            "rejected": rejected,
+            "failed": failed + rejected,
+        },
+    )

@@ -88,9 +88,9 @@ def candidates(memory: int, catalogue: int) -> list[Candidate]:
     found = []
     for each in rows(_CANDIDATES, {"memory": memory, "catalogue": catalogue}):
         room = shared.setdefault(each.lab_id, Room(each.units, each.bytes, each.flops))
-        found.append(Candidate(
-            each.id, each.lab_id, each.lab_key, each.endpoint, each.certificate, room
-        ))
+        found.append(
+            Candidate(each.id, each.lab_id, each.lab_key, each.endpoint, each.certificate, room)
+        )
     return found
 
 
@@ -98,14 +98,19 @@ def is_calm(room: Room, units: int, largest: tuple[int, int]) -> bool:
     """Whether there is so much room that simultaneous claims cannot pass a limit together."""
     output_bytes, flops = largest
     ahead = units * limits.CALM_WINDOW
-    return (room.units > ahead and room.bytes > ahead * output_bytes
-            and room.flops > float(ahead) * flops)
+    return (
+        room.units > ahead
+        and room.bytes > ahead * output_bytes
+        and room.flops > float(ahead) * flops
+    )
 
 
 def take_turn(candidate: Candidate) -> None:
     """Wait for other claims at this lab, then look at its room again."""
-    run("SELECT pg_advisory_xact_lock(%(turns)s, %(lab)s)",
-        {"turns": _TURNS, "lab": candidate.lab & 0x7FFFFFFF})
+    run(
+        "SELECT pg_advisory_xact_lock(%(turns)s, %(lab)s)",
+        {"turns": _TURNS, "lab": candidate.lab & 0x7FFFFFFF},
+    )
     fresh = row(_ROOM, {"lab": candidate.lab})
     if fresh is not None:
         candidate.room.units = fresh.units

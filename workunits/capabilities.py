@@ -23,9 +23,15 @@ def lease_message(row: Row, principal: Principal, host: UUID) -> Lease:
     input_bytes, output_bytes, manifest; lab_key, endpoint, certificate.
     """
     return Lease(
-        lease=row.lease_id.hex, unit=row.unit_uid.hex, device=row.device,
-        role=LeaseRole(row.role), seconds=row.seconds, flops=row.flops, memory=row.memory,
-        input_bytes=row.input_bytes, output_bytes=row.output_bytes,
+        lease=row.lease_id.hex,
+        unit=row.unit_uid.hex,
+        device=row.device,
+        role=LeaseRole(row.role),
+        seconds=row.seconds,
+        flops=row.flops,
+        memory=row.memory,
+        input_bytes=row.input_bytes,
+        output_bytes=row.output_bytes,
         lab=LabAddress(
             lab=row.lab_key.hex, endpoint=row.endpoint, certificate=row.certificate or None
         ),
@@ -35,13 +41,23 @@ def lease_message(row: Row, principal: Principal, host: UUID) -> Lease:
 
 def _signed(row: Row, principal: Principal, host: UUID) -> str:
     key = keys.signing_key()
-    return capability.issue(key, Claims(
-        kid=key.kid, lab=row.lab_key.hex, lease=row.lease_id.hex, role=LeaseRole(row.role),
-        copy=row.copy, unit=row.unit_uid.hex, manifest=row.manifest,
-        output_bytes=row.output_bytes, host=host.hex,
-        volunteer=pseudonym(row.lab_key, principal.account_key),
-        device_class=row.device_class, issued=time.time(),
-    ))
+    return capability.issue(
+        key,
+        Claims(
+            kid=key.kid,
+            lab=row.lab_key.hex,
+            lease=row.lease_id.hex,
+            role=LeaseRole(row.role),
+            copy=row.copy,
+            unit=row.unit_uid.hex,
+            manifest=row.manifest,
+            output_bytes=row.output_bytes,
+            host=host.hex,
+            volunteer=pseudonym(row.lab_key, principal.account_key),
+            device_class=row.device_class,
+            issued=time.time(),
+        ),
+    )
 
 
 def read(token: str) -> Claims | None:

@@ -131,18 +131,64 @@ SELECT * FROM unnest(%(e_lab)s::bigint[], %(e_job)s::bigint[], %(e_unit)s::bigin
                      %(e_reason)s::text[])"""
 
 _PARTS: dict[str, str] = {
-    "l_id": _LEASES, "p_id": _REPORTS, "over": _OVER, "gone": _GONE, "u_id": _UNITS,
-    "o_unit": _OPENED, "closed": _CLOSED, "s_account": _STANDINGS, "d_lab": _DAYS,
+    "l_id": _LEASES,
+    "p_id": _REPORTS,
+    "over": _OVER,
+    "gone": _GONE,
+    "u_id": _UNITS,
+    "o_unit": _OPENED,
+    "closed": _CLOSED,
+    "s_account": _STANDINGS,
+    "d_lab": _DAYS,
 }
 """The array that makes a part needed -> the part. Parts with nothing to do would still cost."""
 
 _ARRAYS = (
-    "l_id", "l_state", "l_code", "l_reason", "l_outputs", "l_host", "p_id", "p_account", "p_host",
-    "p_lab", "p_flops", "p_bytes", "over", "gone", "u_id", "u_state", "u_wanted", "u_spared",
-    "u_code", "u_chosen", "o_unit", "o_job", "o_rank", "o_position", "o_memory", "o_catalogue",
-    "closed", "c_lease", "c_account", "c_lab", "c_flops", "s_account", "s_accepted", "s_rejected",
-    "s_failed", "d_lab", "d_flops", "d_units", "e_lab", "e_job", "e_unit", "e_lease", "e_kind",
-    "e_code", "e_reason",
+    "l_id",
+    "l_state",
+    "l_code",
+    "l_reason",
+    "l_outputs",
+    "l_host",
+    "p_id",
+    "p_account",
+    "p_host",
+    "p_lab",
+    "p_flops",
+    "p_bytes",
+    "over",
+    "gone",
+    "u_id",
+    "u_state",
+    "u_wanted",
+    "u_spared",
+    "u_code",
+    "u_chosen",
+    "o_unit",
+    "o_job",
+    "o_rank",
+    "o_position",
+    "o_memory",
+    "o_catalogue",
+    "closed",
+    "c_lease",
+    "c_account",
+    "c_lab",
+    "c_flops",
+    "s_account",
+    "s_accepted",
+    "s_rejected",
+    "s_failed",
+    "d_lab",
+    "d_flops",
+    "d_units",
+    "e_lab",
+    "e_job",
+    "e_unit",
+    "e_lease",
+    "e_kind",
+    "e_code",
+    "e_reason",
 )
 
 
@@ -194,8 +240,9 @@ class Changes:
         """Write everything: one statement, or two where a lease stops to count."""
         if not self._touched:
             return
-        gone = [(held, copy) for held, copy in self._leases.values()
-                if copy.state not in quorum.COUNTED]
+        gone = [
+            (held, copy) for held, copy in self._leases.values() if copy.state not in quorum.COUNTED
+        ]
         if gone:
             # First, so that the account's other lease on the unit may take the place.
             run(_UNCOUNT, _uncounted(gone))
@@ -311,9 +358,7 @@ def _count(figures: Figures, deed: Deed, copy: Copy) -> None:
     elif deed is Deed.BLAMED:
         figures.rejected += 1
         figures.failed += 1
-    elif deed is Deed.EXPIRED or (
-        deed is Deed.RETURNED and copy.code not in BLAMELESS_RETURNS
-    ):
+    elif deed is Deed.EXPIRED or (deed is Deed.RETURNED and copy.code not in BLAMELESS_RETURNS):
         figures.failed += 1
 
 
@@ -332,5 +377,3 @@ def _figure_rows(
         arrays["d_lab"].append(lab)
         arrays["d_flops"].append(flops)
         arrays["d_units"].append(units)
-
-

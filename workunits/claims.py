@@ -111,10 +111,16 @@ class Claim:
 
     def _pick(self, want: Want, candidate: Candidate, units: int) -> list[Row]:
         taken = {grant.unit for grant in self.grants}
-        found = rows(_PICK, {
-            "job": candidate.job, "memory": want.memory, "catalogue": want.catalogue,
-            "account": self.account, "units": units + len(taken),
-        })
+        found = rows(
+            _PICK,
+            {
+                "job": candidate.job,
+                "memory": want.memory,
+                "catalogue": want.catalogue,
+                "account": self.account,
+                "units": units + len(taken),
+            },
+        )
         return [unit for unit in found if unit.id not in taken][:units]
 
 
@@ -138,22 +144,40 @@ def _largest(units: Sequence[Row]) -> tuple[int, int]:
 
 def _grant(unit: Row, want: Want, candidate: Candidate) -> Grant:
     return Grant(
-        lease_id=uuid7(), device=want.device, device_class=want.device_class,
+        lease_id=uuid7(),
+        device=want.device,
+        device_class=want.device_class,
         role=LeaseRole.COMPUTE.value,
-        seconds=lease_seconds(
-            unit.flops, unit.input_bytes + unit.output_bytes, want.flops_per_s
-        ),
-        copy=unit.issued, unit=unit.id, wanted=unit.wanted, unit_uid=unit.uid, flops=unit.flops,
-        memory=unit.memory, input_bytes=unit.input_bytes, output_bytes=unit.output_bytes,
-        manifest=unit.manifest, job=candidate.job, lab=candidate.lab, lab_key=candidate.lab_key,
-        endpoint=candidate.endpoint, certificate=candidate.certificate,
+        seconds=lease_seconds(unit.flops, unit.input_bytes + unit.output_bytes, want.flops_per_s),
+        copy=unit.issued,
+        unit=unit.id,
+        wanted=unit.wanted,
+        unit_uid=unit.uid,
+        flops=unit.flops,
+        memory=unit.memory,
+        input_bytes=unit.input_bytes,
+        output_bytes=unit.output_bytes,
+        manifest=unit.manifest,
+        job=candidate.job,
+        lab=candidate.lab,
+        lab_key=candidate.lab_key,
+        endpoint=candidate.endpoint,
+        certificate=candidate.certificate,
     )
 
 
 _COLUMNS: dict[str, str] = {
-    "g_lease": "lease_id", "g_unit": "unit", "g_copy": "copy", "g_role": "role",
-    "g_device": "device", "g_class": "device_class", "g_seconds": "seconds", "g_lab": "lab",
-    "g_job": "job", "g_flops": "flops", "g_bytes": "output_bytes",
+    "g_lease": "lease_id",
+    "g_unit": "unit",
+    "g_copy": "copy",
+    "g_role": "role",
+    "g_device": "device",
+    "g_class": "device_class",
+    "g_seconds": "seconds",
+    "g_lab": "lab",
+    "g_job": "job",
+    "g_flops": "flops",
+    "g_bytes": "output_bytes",
 }
 
 

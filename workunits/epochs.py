@@ -13,7 +13,8 @@ def current_epoch() -> str:
     if found is None:
         run(
             "INSERT INTO workunits_siteepoch (id, epoch, since) VALUES (1, %(epoch)s, now())"
-            " ON CONFLICT (id) DO NOTHING", {"epoch": uuid.uuid4()},
+            " ON CONFLICT (id) DO NOTHING",
+            {"epoch": uuid.uuid4()},
         )
         return current_epoch()
     return str(found.epoch.hex)

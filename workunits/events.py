@@ -68,13 +68,27 @@ def read(principal: Principal, message: EventsRequest) -> EventsReply:
     labs.seen(node, message.window)
     cursor, reset = _cursor(message.cursor)
     reply = EventsReply(
-        reset=reset, site_seconds=time.time(), network=network(),
-        reachability=labs.reachability(node), site_keys=labs.site_keys(),
-        flops_left_today=int(node.flops_left), poll_after_ms=POLL_MS,
+        reset=reset,
+        site_seconds=time.time(),
+        network=network(),
+        reachability=labs.reachability(node),
+        site_keys=labs.site_keys(),
+        flops_left_today=int(node.flops_left),
+        poll_after_ms=POLL_MS,
     )
-    found = [] if reset else rows(_READ, {
-        "lab": lab, "xid": str(cursor.xid), "id": cursor.id, "limit": message.limit,
-    })
+    found = (
+        []
+        if reset
+        else rows(
+            _READ,
+            {
+                "lab": lab,
+                "xid": str(cursor.xid),
+                "id": cursor.id,
+                "limit": message.limit,
+            },
+        )
+    )
     if found:
         cursor = Cursor(cursor.epoch, found[-1].xid, found[-1].id)
     assert principal.lab_key is not None  # noqa: S101 - tokens of scope lab have a lab
@@ -100,12 +114,15 @@ def _cursor(text: str) -> tuple[Cursor, bool]:
 def _message(lab_key: UUID, each: Row) -> LabEvent:
     volunteer = "" if each.account_key is None else pseudonym(lab_key, each.account_key)
     return LabEvent(
-        kind=each.kind, job=each.job_uid.hex,
+        kind=each.kind,
+        job=each.job_uid.hex,
         unit=None if each.unit_uid is None else each.unit_uid.hex,
         lease=None if each.lease_id is None else each.lease_id.hex,
-        code=each.code, reason=each.reason,
+        code=each.code,
+        reason=each.reason,
         outputs=(each.outputs or []) if each.kind in {"reported", "accepted"} else [],
-        volunteer=volunteer, device_class=each.device_class or "",
+        volunteer=volunteer,
+        device_class=each.device_class or "",
     )
 
 
@@ -115,4 +132,6 @@ def _invite(reply: EventsReply, lab: int, cursor: Cursor, *, more: bool) -> None
         reply.poll_after_ms = 0
         return
     reply.wait_url = f"{settings.GOBLIN_WAIT_URL}/wait"
-    reply.ticket = seal(LabTicket(lab, cursor.xid, cursor.id, lifetime_end()))
+    reply.ticket = seal(
+        LabTicket(lab, cursor.xid, cursor.id, reply.network.devices, lifetime_end())
+    )

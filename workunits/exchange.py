@@ -113,15 +113,22 @@ def _why(standing: Standing, claim: Claim, pause: float, allowance: int) -> Noti
 
 
 def _reply(
-    principal: Principal, uid: UUID, sender: Sender, answer: Answer, unknown: list[UUID],
-    *, reported: bool,
+    principal: Principal,
+    uid: UUID,
+    sender: Sender,
+    answer: Answer,
+    unknown: list[UUID],
+    *,
+    reported: bool,
 ) -> ExchangeReply:
     reply = ExchangeReply(
         leases=[lease_message(grant, principal, uid) for grant in answer.grants],
         again=answers.again(principal, uid, answer.again),
-        ended=answer.standing.ended, settled=answer.standing.settled,
+        ended=answer.standing.ended,
+        settled=answer.standing.settled,
         unknown=[Unknown(lease=lease.hex) for lease in unknown],
-        notice=answer.notice.sentence, notice_code=answer.notice.code,
+        notice=answer.notice.sentence,
+        notice_code=answer.notice.code,
     )
     _invite(reply, principal, sender, answer, reported=reported)
     return reply
@@ -142,14 +149,17 @@ def _invite(
         _wait(reply, principal, sender, answer.short)
 
 
-def _wait(
-    reply: ExchangeReply, principal: Principal, sender: Sender, short: list[Want]
-) -> None:
+def _wait(reply: ExchangeReply, principal: Principal, sender: Sender, short: list[Want]) -> None:
     reply.wait_url = f"{settings.GOBLIN_WAIT_URL}/wait"
-    reply.ticket = seal(ClientTicket(
-        principal.account_id, sender.id, max(want.memory for want in short),
-        max(want.catalogue for want in short), lifetime_end(),
-    ))
+    reply.ticket = seal(
+        ClientTicket(
+            principal.account_id,
+            sender.id,
+            max(want.memory for want in short),
+            max(want.catalogue for want in short),
+            lifetime_end(),
+        )
+    )
 
 
 def _replay(
@@ -162,6 +172,10 @@ def _replay(
     again = answers.again(principal, uid, [x for x in standing.open if x not in granted])
     unknown = reports.unknown(principal, message.done)
     return ExchangeReply(
-        leases=leases, again=again, ended=standing.ended, settled=standing.settled,
-        unknown=[Unknown(lease=lease.hex) for lease in unknown], poll_after_ms=SOON_MS,
+        leases=leases,
+        again=again,
+        ended=standing.ended,
+        settled=standing.settled,
+        unknown=[Unknown(lease=lease.hex) for lease in unknown],
+        poll_after_ms=SOON_MS,
     )

@@ -110,11 +110,14 @@ def note_devices(sender: Sender, wants: list[Want]) -> None:
     if not sender.devices_due:
         return
     unique = {want.device: want for want in wants}
-    run(_DEVICES, {
-        "host": sender.id,
-        "name": list(unique),
-        "class": [want.device_class for want in unique.values()],
-        "memory": [want.memory for want in unique.values()],
-        "flops": [clamped_speed(want.flops_per_s) for want in unique.values()],
-        "catalogue": [want.catalogue for want in unique.values()],
-    })
+    run(
+        _DEVICES,
+        {
+            "host": sender.id,
+            "name": list(unique),
+            "class": [want.device_class for want in unique.values()],
+            "memory": [want.memory for want in unique.values()],
+            "flops": [clamped_speed(want.flops_per_s) for want in unique.values()],
+            "catalogue": [want.catalogue for want in unique.values()],
+        },
+    )

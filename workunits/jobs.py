@@ -57,10 +57,16 @@ def act(lab: int, job: UUID, action: JobAction) -> JobStatus:
 
 def _move(found: Row, target: JobState, action: JobAction) -> None:
     resumed = target is JobState.OPEN
-    run(_MOVE, {
-        "job": found.id, "state": target.value, "code": "ok" if resumed else action.code,
-        "reason": "" if resumed else action.reason, "swept": target not in CLOSED,
-    })
+    run(
+        _MOVE,
+        {
+            "job": found.id,
+            "state": target.value,
+            "code": "ok" if resumed else action.code,
+            "reason": "" if resumed else action.reason,
+            "swept": target not in CLOSED,
+        },
+    )
 
 
 def locked(lab: int, job: UUID) -> Row:
@@ -82,7 +88,10 @@ def brief_status(lab: int, job: UUID) -> JobStatus:
     """The job's state without counting its units by state."""
     found = _found(lab, job)
     return JobStatus(
-        job=job.hex, state=found.state, code=found.code, reason=found.reason,
+        job=job.hex,
+        state=found.state,
+        code=found.code,
+        reason=found.reason,
         units=found.registered,
     )
 
@@ -93,10 +102,15 @@ def status(lab: int, job: UUID) -> JobStatus:
     counts = {each.state: each.units for each in rows(_BY_STATE, {"job": found.id})}
     leases = row(_OPEN_LEASES, {"job": found.id, "lab": lab})
     return JobStatus(
-        job=job.hex, state=found.state, code=found.code, reason=found.reason,
+        job=job.hex,
+        state=found.state,
+        code=found.code,
+        reason=found.reason,
         units=found.registered,
-        open=counts.get(UnitState.OPEN, 0), leased=counts.get(UnitState.LEASED, 0),
-        reported=counts.get(UnitState.REPORTED, 0), accepted=counts.get(UnitState.ACCEPTED, 0),
+        open=counts.get(UnitState.OPEN, 0),
+        leased=counts.get(UnitState.LEASED, 0),
+        reported=counts.get(UnitState.REPORTED, 0),
+        accepted=counts.get(UnitState.ACCEPTED, 0),
         quarantined=counts.get(UnitState.QUARANTINED, 0),
         open_leases=0 if leases is None else leases.leases,
     )

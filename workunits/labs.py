@@ -58,15 +58,25 @@ def hello(principal: Principal, message: LabHello) -> LabWelcome:
     lab = principal.lab
     with transaction.atomic():
         _resume_clocks(lab)
-        run(_HELLO, {
-            "lab": lab, "key": message.public_key, "endpoint": message.endpoint,
-            "certificate": message.certificate, "version": message.version,
-        })
+        run(
+            _HELLO,
+            {
+                "lab": lab,
+                "key": message.public_key,
+                "endpoint": message.endpoint,
+                "certificate": message.certificate,
+                "version": message.version,
+            },
+        )
     reachability = probe(lab)
     assert principal.lab_key is not None  # noqa: S101 - tokens of scope lab have a lab
     return LabWelcome(
-        lab=principal.lab_key.hex, epoch=current_epoch(), site_keys=site_keys(),
-        site_seconds=time.time(), network=network(), reachability=reachability,
+        lab=principal.lab_key.hex,
+        epoch=current_epoch(),
+        site_keys=site_keys(),
+        site_seconds=time.time(),
+        network=network(),
+        reachability=reachability,
         flops_left_today=int(node(lab).flops_left),
     )
 
@@ -74,7 +84,8 @@ def hello(principal: Principal, message: LabHello) -> LabWelcome:
 def _require_usable(message: LabHello) -> None:
     try:
         resolve_endpoint(
-            message.endpoint, allow_private=settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS,
+            message.endpoint,
+            allow_private=settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS,
             certificate=message.certificate,
         )
     except EndpointUnreachable:
@@ -96,9 +107,7 @@ def node(lab: int) -> Row:
 
 
 def reachability(found: Row) -> Reachability:
-    return Reachability(
-        reachable=found.reachable, code=found.probe_code, reason=found.probe_reason
-    )
+    return Reachability(reachable=found.reachable, code=found.probe_code, reason=found.probe_reason)
 
 
 def seen(found: Row, window: Window) -> None:
@@ -115,7 +124,8 @@ def _resume_clocks(lab: int) -> None:
     """While the lab was off line the clocks of its leases stood still."""
     last = row(
         "SELECT extract(epoch FROM now() - last_seen)::float8 AS silent FROM workunits_labnode"
-        " WHERE lab_id = %(lab)s FOR UPDATE", {"lab": lab},
+        " WHERE lab_id = %(lab)s FOR UPDATE",
+        {"lab": lab},
     )
     if last is not None and last.silent > LAB_SEEN_S:
         run(_SHIFT, {"lab": lab, "silent": last.silent})

@@ -36,6 +36,8 @@ SLOWEST_TRANSFER = 250_000.0
 SLOWEST_DEVICE = 1e8
 FASTEST_DEVICE = 1e15
 UNMEASURED_DEVICE = 1e9
+PUT_ASIDE_S = 3_600.0
+"""A lease that the scheduler could not deal with is looked at again after this."""
 REPORT_LIFETIME_S = 7 * 86_400.0
 """A report without a verdict lapses after this."""
 

@@ -18,12 +18,8 @@ class Notice(NamedTuple):
 
 NONE = Notice("ok", "")
 LAB_LIMITS = {
-    "quota_used": Notice(
-        "quota_used", "There is work, but its lab has used up today's quota."
-    ),
-    "window_full": Notice(
-        "window_full", "The labs have as much in flight as they can take in."
-    ),
+    "quota_used": Notice("quota_used", "There is work, but its lab has used up today's quota."),
+    "window_full": Notice("window_full", "The labs have as much in flight as they can take in."),
 }
 
 # Each flag is one thing that can be in the way, over all units that want a lease.

@@ -44,11 +44,27 @@ def probe(lab: int) -> Reachability:
     if node is None:
         return Reachability()
     found = ask(Target(node.lab_key, node.endpoint, node.certificate, node.public_key))
-    run(_STORE, {
-        "lab": lab, "endpoint": node.endpoint, "reachable": found.reachable,
-        "code": found.code, "reason": found.reason[:500],
-    })
+    run(
+        _STORE,
+        {
+            "lab": lab,
+            "endpoint": node.endpoint,
+            "reachable": found.reachable,
+            "code": found.code,
+            "reason": found.reason[:500],
+        },
+    )
     return found
+
+
+def mark_unreachable(lab: int) -> None:
+    """Remember that a probe failed in a way that nobody foresaw."""
+    run(
+        "UPDATE workunits_labnode SET reachable = false, probe_code = 'internal',"
+        " probe_reason = 'The probe failed; it is tried again.', probed_at = now()"
+        " WHERE lab_id = %(lab)s",
+        {"lab": lab},
+    )
 
 
 def ask(target: Target) -> Reachability:
@@ -63,7 +79,8 @@ def ask(target: Target) -> Reachability:
 def _require_signed_nonce(target: Target) -> None:
     certificate = target.certificate or None
     endpoint = resolve_endpoint(
-        target.endpoint, allow_private=settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS,
+        target.endpoint,
+        allow_private=settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS,
         certificate=certificate,
     )
     nonce = secrets.token_hex(16)
@@ -77,8 +94,12 @@ def _require_signed_nonce(target: Target) -> None:
     finally:
         client.close()
     lab = target.lab_key.hex
-    genuine = reply.lab == lab and reply.nonce == nonce and signature_is_valid(
-        target.public_key, probe_bytes(lab, nonce), bytes.fromhex(reply.signature)
+    genuine = (
+        reply.lab == lab
+        and reply.nonce == nonce
+        and signature_is_valid(
+            target.public_key, probe_bytes(lab, nonce), bytes.fromhex(reply.signature)
+        )
     )
     if not genuine:
         raise EndpointRefused("What answers at the endpoint is not this lab's node.")

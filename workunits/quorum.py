@@ -140,8 +140,15 @@ class Outcome(Struct, frozen=True):
 WAITING = frozenset({LeaseState.OPEN, LeaseState.EXPIRED, LeaseState.REPORTED})
 """Leases that may still become something."""
 LIVE = frozenset({LeaseState.OPEN, LeaseState.REPORTED})
-COUNTED = frozenset({LeaseState.OPEN, LeaseState.REPORTED, LeaseState.ACCEPTED,
-                     LeaseState.REJECTED, LeaseState.LAPSED})
+COUNTED = frozenset(
+    {
+        LeaseState.OPEN,
+        LeaseState.REPORTED,
+        LeaseState.ACCEPTED,
+        LeaseState.REJECTED,
+        LeaseState.LAPSED,
+    }
+)
 """The account of such a lease gets no other one on the unit."""
 USED_UP = frozenset({LeaseState.REJECTED, LeaseState.EXPIRED, LeaseState.LAPSED})
 DECIDED = frozenset({UnitState.ACCEPTED, UnitState.CANCELLED})
@@ -288,9 +295,7 @@ def _superseded(copy: Copy, code: str, reason: str) -> Copy:
 
 
 def _ended(copy: Copy) -> Copy:
-    return replace(
-        copy, state=LeaseState.ENDED, code="job_cancelled", reason=CANCELLED_SENTENCE
-    )
+    return replace(copy, state=LeaseState.ENDED, code="job_cancelled", reason=CANCELLED_SENTENCE)
 
 
 # --- the unit -----------------------------------------------------------------------------------
@@ -302,9 +307,7 @@ def _settled(unit: Unit, copies: dict[UUID, Copy]) -> Unit:
     if len(accepted) >= needed(unit):
         _supersede_rest(copies)
         lowest = min(accepted, key=lambda copy: copy.index)
-        return replace(
-            unit, state=UnitState.ACCEPTED, wanted=0, code="ok", chosen=lowest.lease
-        )
+        return replace(unit, state=UnitState.ACCEPTED, wanted=0, code="ok", chosen=lowest.lease)
     if unit.state is UnitState.QUARANTINED:
         return unit
     return _standing(unit, list(copies.values()))
@@ -379,7 +382,9 @@ def _cancel(unit: Unit, before: dict[UUID, Copy]) -> Outcome:
     }
     return _outcome(
         replace(unit, state=UnitState.CANCELLED, wanted=0, code="job_cancelled"),
-        before, after, was=unit,
+        before,
+        after,
+        was=unit,
     )
 
 

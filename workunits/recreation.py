@@ -43,9 +43,14 @@ def recreate(claims: Claims, *, lab: int | None = None, account: int | None = No
 
     `account`: the volunteer who asks, `lab`: the lab's key must be this lab's.
     """
-    unit = row(_UNIT, {
-        "lab": UUID(hex=claims.lab), "unit": UUID(hex=claims.unit), "manifest": claims.manifest,
-    })
+    unit = row(
+        _UNIT,
+        {
+            "lab": UUID(hex=claims.lab),
+            "unit": UUID(hex=claims.unit),
+            "manifest": claims.manifest,
+        },
+    )
     if unit is None or (lab is not None and not _is_lab(lab, claims)):
         return False
     for host in rows(_HOSTS, {"uid": UUID(hex=claims.host)}):
@@ -62,7 +67,15 @@ def _is_lab(lab: int, claims: Claims) -> bool:
 
 
 def _make(claims: Claims, unit: int, account: int, host: int) -> None:
-    run(_MAKE, {
-        "lease": UUID(hex=claims.lease), "unit": unit, "account": account, "host": host,
-        "copy": claims.copy, "role": claims.role.value, "class": claims.device_class,
-    })
+    run(
+        _MAKE,
+        {
+            "lease": UUID(hex=claims.lease),
+            "unit": unit,
+            "account": account,
+            "host": host,
+            "copy": claims.copy,
+            "role": claims.role.value,
+            "class": claims.device_class,
+        },
+    )

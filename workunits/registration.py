@@ -60,8 +60,12 @@ def register_job(lab: int, message: JobRegistration) -> JobStatus:
     """Make the job, or find it. Raises `Conflict` if it was registered with other content."""
     job = UUID(hex=message.job)
     parameters = {
-        "lab": lab, "uid": job, "kind": message.kind, "units": message.units,
-        "flops": message.flops, "grade": message.grade.value,
+        "lab": lab,
+        "uid": job,
+        "kind": message.kind,
+        "units": message.units,
+        "flops": message.flops,
+        "grade": message.grade.value,
     }
     run(_JOB, parameters)
     same = row(_SAME_JOB, parameters)

@@ -52,7 +52,8 @@ def take(
         changes.write()
         _pause_disputed(by_lease, returned)
     copies = {
-        lease: by_lease[lease].copies[lease] for lease in ids
+        lease: by_lease[lease].copies[lease]
+        for lease in ids
         if lease in by_lease and _is_own(by_lease[lease], lease, principal)
     }
     unknown = [UUID(hex=each.lease) for each in done if UUID(hex=each.lease) not in copies]
@@ -73,10 +74,12 @@ def _is_own(unit: Held, lease: UUID, principal: Principal) -> bool:
 def _happenings(
     done: list[Done], returned: list[Returned]
 ) -> list[tuple[UUID, quorum.Reported | quorum.Returned]]:
-    reports = [(UUID(hex=d.lease), quorum.Reported(UUID(hex=d.lease), tuple(d.outputs)))
-               for d in done]
-    backs = [(UUID(hex=r.lease), quorum.Returned(UUID(hex=r.lease), r.code, r.detail))
-             for r in returned]
+    reports = [
+        (UUID(hex=d.lease), quorum.Reported(UUID(hex=d.lease), tuple(d.outputs))) for d in done
+    ]
+    backs = [
+        (UUID(hex=r.lease), quorum.Returned(UUID(hex=r.lease), r.code, r.detail)) for r in returned
+    ]
     return [*reports, *backs]
 
 
@@ -98,7 +101,8 @@ def _recreate(principal: Principal, done: list[Done]) -> None:
 
 def _pause_disputed(by_lease: dict[UUID, Held], returned: list[Returned]) -> None:
     jobs = {
-        by_lease[UUID(hex=each.lease)].row.job_id for each in returned
+        by_lease[UUID(hex=each.lease)].row.job_id
+        for each in returned
         if each.code == "cost_mismatch" and UUID(hex=each.lease) in by_lease
     }
     for job in sorted(jobs):

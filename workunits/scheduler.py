@@ -66,8 +66,13 @@ class Scheduler:
         scheduler = BackgroundScheduler(timezone="UTC")
         for name, (task, seconds) in JOBS.items():
             scheduler.add_job(
-                _guarded(name, task), "interval", seconds=seconds, id=name, coalesce=True,
-                max_instances=1, misfire_grace_time=MISFIRE_S,
+                _guarded(name, task),
+                "interval",
+                seconds=seconds,
+                id=name,
+                coalesce=True,
+                max_instances=1,
+                misfire_grace_time=MISFIRE_S,
             )
         beat()
         scheduler.start()
@@ -93,7 +98,8 @@ def _direct_connection() -> psycopg.Connection[Any]:
     names = ("dbname", "user", "password", "host", "port", "sslmode")
     return psycopg.connect(
         **{name: known[name] for name in names if known.get(name)},
-        autocommit=True, application_name="gpugoblin-scheduler",
+        autocommit=True,
+        application_name="gpugoblin-scheduler",
     )
 
 

@@ -72,17 +72,28 @@ def _with_copies(found: list[Row]) -> dict[int, Held]:
 
 def _unit(row: Row) -> Unit:
     return Unit(
-        state=UnitState(row.state), policy=Policy(row.policy), copies=row.copies,
-        wanted=row.wanted, issued=row.issued, spared=row.spared, code=row.code, chosen=row.chosen,
+        state=UnitState(row.state),
+        policy=Policy(row.policy),
+        copies=row.copies,
+        wanted=row.wanted,
+        issued=row.issued,
+        spared=row.spared,
+        code=row.code,
+        chosen=row.chosen,
     )
 
 
 def _copy(row: Row) -> Copy:
     return Copy(
-        lease=row.id, index=row.copy, account=row.account_id, host=row.host_id,
+        lease=row.id,
+        index=row.copy,
+        account=row.account_id,
+        host=row.host_id,
         state=LeaseState(row.state),
         outputs=None if row.outputs is None else tuple(row.outputs),
-        judgement=_judgement(row), code=row.code, reason=row.reason,
+        judgement=_judgement(row),
+        code=row.code,
+        reason=row.reason,
     )
 
 

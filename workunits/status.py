@@ -38,15 +38,22 @@ def volunteer_status(principal: Principal) -> VolunteerStatus:
     status = VolunteerStatus(
         hosts=[
             HostStatus(
-                host=each.uid.hex, version=each.version, last_seen_s=max(0.0, each.silent),
-                open=each.open, reported=each.reported, accepted=each.accepted,
+                host=each.uid.hex,
+                version=each.version,
+                last_seen_s=max(0.0, each.silent),
+                open=each.open,
+                reported=each.reported,
+                accepted=each.accepted,
                 rejected=each.rejected,
             )
             for each in rows(_HOSTS, parameters)
         ],
         refusals=[
             Refusal(
-                lease=each.id.hex, state=each.state, code=each.code, reason=each.reason,
+                lease=each.id.hex,
+                state=each.state,
+                code=each.code,
+                reason=each.reason,
                 age_s=max(0.0, each.age),
             )
             for each in rows(_REFUSALS, parameters)

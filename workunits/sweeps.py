@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from uuid import UUID
 
 from django.db import transaction
 
 from goblin_wire.protocol import LAB_SEEN_S
 from workunits import limits, quorum
+from workunits.batches import act_on_all
 from workunits.changes import Changes
-from workunits.database import Row, rows, run
+from workunits.database import rows, run
 from workunits.leasetime import failures_sql
-from workunits.probe import probe
+from workunits.probe import mark_unreachable, probe
 from workunits.quorum import Happening
 from workunits.snapshot import lock_units, lock_units_of_leases
 
@@ -20,13 +22,18 @@ BATCH = 500
 # While a lab is off line the clocks of its leases stand still.
 _DUE = f"""
 SELECT p.lease_id FROM workunits_pendinglease p JOIN workunits_labnode n ON n.lab_id = p.lab_id
-WHERE p.live AND p.open = %(open)s AND p.deadline < now()
+WHERE p.live AND p.open = %(open)s AND p.deadline < now() AND p.lease_id > %(after)s
   AND (NOT p.open OR n.last_seen > now() - make_interval(secs => {LAB_SEEN_S}))
 ORDER BY p.lease_id LIMIT {BATCH}"""  # noqa: S608
 
 _STILL_DUE = """
 SELECT lease_id FROM workunits_pendinglease
 WHERE lease_id = ANY(%(leases)s) AND live AND open = %(open)s AND deadline < now()"""
+
+_PUT_ASIDE = f"""
+UPDATE workunits_pendinglease
+SET deadline = now() + make_interval(secs => {limits.PUT_ASIDE_S})
+WHERE lease_id = %(lease)s"""  # noqa: S608
 
 _FAILED_HOSTS = f"""
 UPDATE workunits_host h
@@ -77,22 +84,29 @@ def lapse_reports() -> int:
 
 
 def _sweep(*, is_open: bool, make: Callable[..., Happening]) -> int:
-    total = 0
-    while due := rows(_DUE, {"open": is_open}):
-        total += _let_go(due, is_open=is_open, make=make)
-        if len(due) < BATCH:
-            break
+    def let_go(leases: Sequence[UUID]) -> int:
+        return _let_go(leases, is_open=is_open, make=make)
+
+    total, after = 0, UUID(int=0)
+    while due := [each.lease_id for each in rows(_DUE, {"open": is_open, "after": after})]:
+        total += act_on_all(due, let_go, _put_aside)
+        after = due[-1]
     return total
 
 
-def _let_go(due: list[Row], *, is_open: bool, make: Callable[..., Happening]) -> int:
+def _put_aside(lease: UUID) -> None:
+    """It is looked at again later; until then it stays as it is."""
+    run(_PUT_ASIDE, {"lease": lease})
+
+
+def _let_go(leases: Sequence[UUID], *, is_open: bool, make: Callable[..., Happening]) -> int:
     with transaction.atomic():
-        held = lock_units_of_leases([each.lease_id for each in due])
+        held = lock_units_of_leases(leases)
         by_lease = {lease: unit for unit in held.values() for lease in unit.copies}
         # Asked again under the locks: a lease may have been renewed or reported meanwhile.
-        leases = [each.lease_id for each in due]
         still = [
-            each.lease_id for each in rows(_STILL_DUE, {"leases": leases, "open": is_open})
+            each.lease_id
+            for each in rows(_STILL_DUE, {"leases": list(leases), "open": is_open})
             if each.lease_id in by_lease
         ]
         changes = Changes()
@@ -110,13 +124,17 @@ def sweep_closed_jobs() -> int:
     for job in rows(_UNSWEPT):
         after = 0
         while units := rows(_UNDECIDED, {"job": job.id, "after": after}):
-            total += _cancel([each.id for each in units])
+            total += act_on_all([each.id for each in units], _cancel, _leave)
             after = units[-1].id
         run(_SWEPT, {"job": job.id})
     return total
 
 
-def _cancel(units: list[int]) -> int:
+def _leave(_unit: int) -> None:
+    """A unit of a closed job goes out to nobody, whatever state it keeps."""
+
+
+def _cancel(units: Sequence[int]) -> int:
     with transaction.atomic():
         changes = Changes()
         held = lock_units(units)
@@ -128,10 +146,14 @@ def _cancel(units: list[int]) -> int:
 
 def probe_labs() -> int:
     """Probe labs that are due: daily, and soon again where it failed."""
-    due = rows(_TO_PROBE)
-    for each in due:
-        probe(each.lab_id)
-    return len(due)
+    labs = [each.lab_id for each in rows(_TO_PROBE)]
+    return sum(act_on_all([lab], _probe, mark_unreachable) for lab in labs)
+
+
+def _probe(labs: Sequence[int]) -> int:
+    for lab in labs:
+        probe(lab)
+    return len(labs)
 
 
 def clean_up(batch: int = 10_000) -> int:

@@ -34,6 +34,8 @@ class LabTicket(Struct, array_like=True, tag="l"):
     lab: int
     xid: int
     event: int
+    devices: int
+    """Devices on line that it knows of."""
     until: float
 
 

@@ -52,9 +52,15 @@ def take(lab: int, message: VerdictBatch, body: bytes, signature: str) -> Verdic
         problems = [_judge(changes, by_lease, verdict) for verdict in message.verdicts]
         fresh = [v for v, code in zip(message.verdicts, problems, strict=True) if code == "new"]
         if fresh:
-            _store(lab, fresh, {
-                "digest": blake3(body).hexdigest(), "signature": signature, "key": key,
-            })
+            _store(
+                lab,
+                fresh,
+                {
+                    "digest": blake3(body).hexdigest(),
+                    "signature": signature,
+                    "key": key,
+                },
+            )
         changes.write()
     outcomes = zip(message.verdicts, problems, strict=True)
     return VerdictReply(outcomes=[_outcome(by_lease, v, code) for v, code in outcomes])
@@ -92,9 +98,7 @@ def _judge(changes: Changes, by_lease: dict[UUID, Held], verdict: Verdict) -> st
         return "repeated" if same else "conflict"
     if held.row.job_state == "cancelled":
         changes.happen(held, quorum.Cancelled())
-    judgement = Judgement(
-        verdict.verdict, tuple(verdict.outputs), verdict.code, verdict.reason
-    )
+    judgement = Judgement(verdict.verdict, tuple(verdict.outputs), verdict.code, verdict.reason)
     changes.happen(held, quorum.Judged(lease, judgement))
     return "new"
 
@@ -102,17 +106,20 @@ def _judge(changes: Changes, by_lease: dict[UUID, Held], verdict: Verdict) -> st
 def _store(lab: int, verdicts: list[Verdict], proof: dict[str, Any]) -> None:
     batch = row(_BATCH, {"lab": lab, **proof})
     assert batch is not None  # noqa: S101 - an insert with RETURNING
-    run(_VERDICTS, {
-        "batch": batch.id,
-        "lease": [UUID(hex=v.lease) for v in verdicts],
-        "kind": [v.verdict.value for v in verdicts],
-        "outputs": [",".join(v.outputs) for v in verdicts],
-        "code": [v.code for v in verdicts],
-        "reason": [v.reason for v in verdicts],
-        "policy": [v.policy.value for v in verdicts],
-        "residual": [v.residual for v in verdicts],
-        "repaired": [v.repaired_rows for v in verdicts],
-    })
+    run(
+        _VERDICTS,
+        {
+            "batch": batch.id,
+            "lease": [UUID(hex=v.lease) for v in verdicts],
+            "kind": [v.verdict.value for v in verdicts],
+            "outputs": [",".join(v.outputs) for v in verdicts],
+            "code": [v.code for v in verdicts],
+            "reason": [v.reason for v in verdicts],
+            "policy": [v.policy.value for v in verdicts],
+            "residual": [v.residual for v in verdicts],
+            "repaired": [v.repaired_rows for v in verdicts],
+        },
+    )
 
 
 def _outcome(by_lease: dict[UUID, Held], verdict: Verdict, code: str) -> VerdictOutcome:
@@ -121,6 +128,8 @@ def _outcome(by_lease: dict[UUID, Held], verdict: Verdict, code: str) -> Verdict
         return VerdictOutcome(lease=verdict.lease, code=code)
     held = by_lease[lease]
     return VerdictOutcome(
-        lease=verdict.lease, state=held.copies[lease].state, unit_state=held.unit.state,
+        lease=verdict.lease,
+        state=held.copies[lease].state,
+        unit_state=held.unit.state,
         code="conflict" if code == "conflict" else "ok",
     )

@@ -33,11 +33,16 @@ WITH ready AS MATERIALIZED (
 ), openings AS (
   SELECT count(*) AS units
   FROM (SELECT 1 FROM ready JOIN workunits_opening o ON o.job_id = ready.id LIMIT 1000) AS looked
+), network AS MATERIALIZED (
+  SELECT count(*) AS online FROM workunits_device
+  WHERE last_seen > now() - make_interval(secs => {limits.ONLINE_S})
+    AND cardinality(%(l_n)s::integer[]) > 0
 )
 SELECT v.n, 'lab' AS kind, 0::bigint AS units
-FROM unnest(%(l_n)s::integer[], %(l_lab)s::bigint[], %(l_xid)s::bigint[], %(l_event)s::bigint[])
-     AS v(n, lab, xid, event)
-WHERE EXISTS (
+FROM unnest(%(l_n)s::integer[], %(l_lab)s::bigint[], %(l_xid)s::bigint[], %(l_event)s::bigint[],
+            %(l_devices)s::bigint[]) AS v(n, lab, xid, event, devices)
+WHERE (SELECT online > 0 AND online >= 2 * v.devices OR 2 * online <= v.devices AND v.devices > 0
+       FROM network) OR EXISTS (
   SELECT 1 FROM workunits_event e
   WHERE e.lab_id = v.lab AND (e.xid, e.id) > (v.xid::text::xid8, v.event)
     AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND e.kind <> 'leased')
@@ -97,17 +102,32 @@ class Waiters:
 
 def parameters(waiters: list[Waiter]) -> dict[str, list[int]]:
     """The arrays that `QUERY` takes; `n` is the index in `waiters`."""
-    arrays: dict[str, list[int]] = {name: [] for name in (
-        "l_n", "l_lab", "l_xid", "l_event",
-        "c_n", "c_account", "c_host", "c_memory", "c_catalogue",
-    )}
+    arrays: dict[str, list[int]] = {
+        name: []
+        for name in (
+            "l_n",
+            "l_lab",
+            "l_xid",
+            "l_event",
+            "l_devices",
+            "c_n",
+            "c_account",
+            "c_host",
+            "c_memory",
+            "c_catalogue",
+        )
+    }
     for index, waiter in enumerate(waiters):
         match waiter.ticket:
-            case LabTicket(lab, xid, event):
-                _append(arrays, l_n=index, l_lab=lab, l_xid=xid, l_event=event)
+            case LabTicket(lab, xid, event, devices):
+                _append(arrays, l_n=index, l_lab=lab, l_xid=xid, l_event=event, l_devices=devices)
             case ClientTicket(account, host, memory, catalogue):
                 _append(
-                    arrays, c_n=index, c_account=account, c_host=host, c_memory=memory,
+                    arrays,
+                    c_n=index,
+                    c_account=account,
+                    c_host=host,
+                    c_memory=memory,
                     c_catalogue=catalogue,
                 )
     return arrays

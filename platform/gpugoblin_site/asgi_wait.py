@@ -141,7 +141,7 @@ class WaitingRoom:
 
 async def _connect() -> psycopg.AsyncConnection[Any]:
     known = connection.get_connection_params()
-    names = ("dbname", "user", "password", "host", "port", "sslmode")
+    names = ("dbname", "user", "password", "host", "port", "sslmode", "options")
     return await psycopg.AsyncConnection.connect(
         **{name: known[name] for name in names if known.get(name)},
         autocommit=True,

@@ -122,8 +122,6 @@ def test_two_last_answers_of_a_comparison_do_not_miss_each_other() -> None:
     pair = [Volunteer.make(), Volunteer.make()]
     leases = [v.ask(20).leases for v in pair]
     lab.judge(*[verdict(lease) for each in leases for lease in each])
-    at_once([
-        partial(pair[i].ask, done=[done(lease) for lease in leases[i]]) for i in range(2)
-    ])
+    at_once([partial(pair[i].ask, done=[done(lease) for lease in leases[i]]) for i in range(2)])
     assert set(Unit.objects.values_list("state", flat=True)) == {"accepted"}
     assert CreditEntry.objects.count() == 40

@@ -62,10 +62,14 @@ class Ledger(RuleBasedStateMachine):
         return [self.leases[number % len(self.leases)] for number in data.draw(numbers)]
 
     @precondition(lambda self: self.leases)
-    @rule(data=st.data(), kinds=st.lists(
-        st.sampled_from(["report", "accept", "reject", "reissue", "return"]),
-        min_size=CONNECTIONS, max_size=CONNECTIONS,
-    ))
+    @rule(
+        data=st.data(),
+        kinds=st.lists(
+            st.sampled_from(["report", "accept", "reject", "reissue", "return"]),
+            min_size=CONNECTIONS,
+            max_size=CONNECTIONS,
+        ),
+    )
     def things_happen_at_once(self, data: st.DataObject, kinds: list[str]) -> None:
         chosen = self._draw(data)
         calls = []
@@ -85,8 +89,11 @@ class Ledger(RuleBasedStateMachine):
         if kind == "return":
             back = Returned(lease=lease.lease, code="shutting_down")
             return lambda: volunteer.ask(returned=[back])
-        kinds = {"accept": VerdictKind.ACCEPTED, "reject": VerdictKind.REJECTED,
-                 "reissue": VerdictKind.REISSUED}
+        kinds = {
+            "accept": VerdictKind.ACCEPTED,
+            "reject": VerdictKind.REJECTED,
+            "reissue": VerdictKind.REISSUED,
+        }
         return lambda: self.lab.judge(verdict(lease, kinds[kind]))
 
     @rule()
@@ -114,30 +121,43 @@ def check_books(lab: int) -> None:
         assert sum(x.state in {"open", "reported"} for x in own) + finished <= unit.copies + 1
     openings = rows(
         "SELECT unit_id FROM workunits_opening o JOIN workunits_unit u ON u.id = o.unit_id"
-        " WHERE u.lab_id = %(lab)s", {"lab": lab},
+        " WHERE u.lab_id = %(lab)s",
+        {"lab": lab},
     )
     assert {x.unit_id for x in openings} == {unit.pk for unit in units if unit.wanted}
     total = sum(x.flops for x in CreditEntry.objects.filter(lab_id=lab))
-    assert total == sum(x.flops for x in Standing.objects.filter(
-        account_id__in=CreditEntry.objects.filter(lab_id=lab).values("account_id")
-    ))
+    assert total == sum(
+        x.flops
+        for x in Standing.objects.filter(
+            account_id__in=CreditEntry.objects.filter(lab_id=lab).values("account_id")
+        )
+    )
 
 
 @pytest.mark.django_db(transaction=True)
 def test_credit_is_given_exactly_once() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
-    run_state_machine_as_test(Ledger, settings=settings(
-        max_examples=12, stateful_step_count=12, deadline=None,
-        suppress_health_check=list(HealthCheck),
-    ))
+    run_state_machine_as_test(
+        Ledger,
+        settings=settings(
+            max_examples=12,
+            stateful_step_count=12,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
     connections.close_all()
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("statement", [
-    "UPDATE workunits_creditentry SET flops = 1", "DELETE FROM workunits_creditentry",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE workunits_creditentry SET flops = 1",
+        "DELETE FROM workunits_creditentry",
+    ],
+)
 def test_the_database_refuses_to_change_the_ledger(statement: str) -> None:
     lab, volunteer = Researcher.make(), Volunteer.make()
     lab.job()
@@ -145,7 +165,8 @@ def test_the_database_refuses_to_change_the_ledger(statement: str) -> None:
     volunteer.ask(done=[done(lease)])
     lab.judge(verdict(lease))
     with (
-        pytest.raises(DatabaseError, match="only grows"), transaction.atomic(),
+        pytest.raises(DatabaseError, match="only grows"),
+        transaction.atomic(),
         connection.cursor() as cursor,
     ):
         cursor.execute(statement)
@@ -158,7 +179,8 @@ def test_the_database_forbids_states_without_a_name(table: str) -> None:
     lab.job()
     volunteer.ask(1)
     with (
-        pytest.raises(DatabaseError, match="state_known"), transaction.atomic(),
+        pytest.raises(DatabaseError, match="state_known"),
+        transaction.atomic(),
         connection.cursor() as cursor,
     ):
         cursor.execute(f"UPDATE workunits_{table} SET state = 'lost'")

@@ -33,10 +33,17 @@ def test_every_text_comes_back() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("values", "kind"), [
-    ([1, -2, 2**53], "bigint"), ([1.5, 1e300, 2], "float8"), ([True, False], "boolean"),
-    ([uuid.uuid4(), uuid.uuid4()], "uuid"), ([uuid.uuid4(), None], "uuid"), ([None, None], "uuid"),
-])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, -2, 2**53], "bigint"),
+        ([1.5, 1e300, 2], "float8"),
+        ([True, False], "boolean"),
+        ([uuid.uuid4(), uuid.uuid4()], "uuid"),
+        ([uuid.uuid4(), None], "uuid"),
+        ([None, None], "uuid"),
+    ],
+)
 def test_other_kinds_come_back(values: list[Any], kind: str) -> None:
     assert back(values, kind) == values
 

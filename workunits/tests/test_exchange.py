@@ -38,7 +38,8 @@ def expire(lease: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE workunits_pendinglease SET deadline = now() - interval '1 second'"
-            " WHERE lease_id = %s", [lease],
+            " WHERE lease_id = %s",
+            [lease],
         )
     sweeps.expire_leases()
 
@@ -94,9 +95,7 @@ def test_too_old_a_protocol_is_refused(volunteer: Volunteer) -> None:
         volunteer.ask(protocol=0)
 
 
-def test_open_leases_that_were_not_listed_come_again(
-    lab: Researcher, volunteer: Volunteer
-) -> None:
+def test_open_leases_that_were_not_listed_come_again(lab: Researcher, volunteer: Volunteer) -> None:
     lab.job(units=2)
     first, second = volunteer.ask(2).leases
     reply = volunteer.ask(holding=[Holding(lease=first.lease)])
@@ -116,7 +115,8 @@ def test_a_foreign_lease_is_as_unknown_as_none(lab: Researcher, volunteer: Volun
     (lease,) = volunteer.ask(1).leases
     thief = Volunteer.make()
     reply = thief.ask(
-        done=[done(lease)], holding=[Holding(lease=lease.lease, progress=1.0)],
+        done=[done(lease)],
+        holding=[Holding(lease=lease.lease, progress=1.0)],
     )
     assert [u.lease for u in reply.unknown] == [lease.lease]
     assert (reply.ended, reply.settled) == ([], [])
@@ -137,7 +137,8 @@ def lose(lease: str) -> None:
         )
         cursor.execute(
             "INSERT INTO workunits_opening SELECT id, job_id, 1, position, memory, catalogue"
-            " FROM workunits_unit WHERE id = %s", [lost],
+            " FROM workunits_unit WHERE id = %s",
+            [lost],
         )
 
 

@@ -31,7 +31,9 @@ class Program:
 
     def post(self, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
         response = self._client.post(
-            f"/api/v1/{path}", body, content_type="application/json",
+            f"/api/v1/{path}",
+            body,
+            content_type="application/json",
             headers={**self._headers, **headers},
         )
         return response.status_code, json.loads(response.content)
@@ -97,18 +99,19 @@ def test_nonsense_is_refused_and_nothing_is_stored(
 def test_a_number_that_is_none_is_refused_or_clamped(client_program: Program) -> None:
     body = codec.encode(ExchangeRequest(**message(want=[want(1)])))
     for strange in (b"NaN", b"1e999", b"-1e999"):
-        status, problem = client_program.post(
-            "exchange", body.replace(b"1000000000.0", strange)
-        )
+        status, problem = client_program.post("exchange", body.replace(b"1000000000.0", strange))
         assert status == 400
         assert problem["code"] in {"not_json", "bad_message"}
     assert Host.objects.count() == 0
 
 
 def test_names_with_nul_are_taken_without(client_program: Program) -> None:
-    status, _ = client_program.post("exchange", codec.encode(ExchangeRequest(
-        **message(version="1\0", want=[want(1, device_class="a\0{b},\"c")])
-    )))
+    status, _ = client_program.post(
+        "exchange",
+        codec.encode(
+            ExchangeRequest(**message(version="1\0", want=[want(1, device_class='a\0{b},"c')]))
+        ),
+    )
     assert status == 200
     assert Host.objects.get().version == "1"
 
@@ -119,8 +122,9 @@ def test_a_token_of_the_wrong_kind_is_refused(
     assert node.post("exchange", json.dumps(message()).encode())[0] == 403
     for path in ("lab/hello", "lab/events", "lab/jobs", "lab/verdicts", "lab/probe"):
         assert client_program.post(path, b"{}")[0] == 403
-    assert Client().post("/api/v1/exchange", b"{}", content_type="application/json"
-                         ).status_code == 401
+    assert (
+        Client().post("/api/v1/exchange", b"{}", content_type="application/json").status_code == 401
+    )
 
 
 def test_the_road_over_http(
@@ -135,9 +139,9 @@ def test_the_road_over_http(
     (lease,) = codec.decode(json.dumps(answer).encode(), ExchangeReply).leases
     ask.seq, ask.want, ask.done = 2, [], [done(lease)]
     assert client_program.post("exchange", codec.encode(ask))[0] == 200
-    body = json.dumps({"protocol": 1, "verdicts": [
-        json.loads(codec.encode(verdict(lease)))
-    ]}, indent=1).encode()
+    body = json.dumps(
+        {"protocol": 1, "verdicts": [json.loads(codec.encode(verdict(lease)))]}, indent=1
+    ).encode()
     signature = lab.key.sign(body).hex()
     status, outcome = node.post("lab/verdicts", body, **{"Goblin-Signature": signature})
     assert (status, outcome["outcomes"][0]["unit_state"]) == (200, "accepted")
@@ -164,9 +168,14 @@ def test_the_status_tells_why_a_result_was_refused(
     assert codec.decode(content, VolunteerStatus) == VolunteerStatus()
 
 
-@pytest.mark.parametrize("path", [
-    "lab/jobs/zz", "lab/jobs/" + "0" * 31, "lab/jobs/" + "A" * 32,
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lab/jobs/zz",
+        "lab/jobs/" + "0" * 31,
+        "lab/jobs/" + "A" * 32,
+    ],
+)
 def test_an_id_that_is_none_is_not_found(node: Program, path: str) -> None:
     status, content = node.get(path)
     assert (status, json.loads(content)["code"]) == (404, "not_found")

@@ -277,9 +277,7 @@ def test_text_with_nul_and_quotes_is_taken(lab: Researcher, volunteer: Volunteer
 # --- time ---------------------------------------------------------------------------------------
 def set_back(table: str, column: str, interval: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE workunits_{table} SET {column} = {column} - interval '{interval}'"
-        )
+        cursor.execute(f"UPDATE workunits_{table} SET {column} = {column} - interval '{interval}'")
 
 
 def test_an_expired_lease_opens_its_unit_again(lab: Researcher, volunteer: Volunteer) -> None:

@@ -115,11 +115,22 @@ def test_nobody_there_is_told_and_tried_again(listener: Listener) -> None:
     assert sweeps.probe_labs() == 0
 
 
-@pytest.mark.parametrize("endpoint", [
-    "https://127.0.0.1:4433", "https://192.168.1.1", "https://169.254.169.254", "https://[::1]:1",
-    "https://10.0.0.7:8443", "https://0.0.0.0", "http://8.8.8.8", "ftp://8.8.8.8",
-    "https://8.8.8.8/path", "https://user@8.8.8.8", "nonsense",
-])
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://127.0.0.1:4433",
+        "https://192.168.1.1",
+        "https://169.254.169.254",
+        "https://[::1]:1",
+        "https://10.0.0.7:8443",
+        "https://0.0.0.0",
+        "http://8.8.8.8",
+        "ftp://8.8.8.8",
+        "https://8.8.8.8/path",
+        "https://user@8.8.8.8",
+        "nonsense",
+    ],
+)
 def test_an_address_that_is_not_public_is_refused(endpoint: str, settings: Any) -> None:
     settings.GOBLIN_ALLOW_PRIVATE_ENDPOINTS = False
     lab = Researcher.make(online=False)

@@ -302,16 +302,23 @@ def test_any_order_leads_to_the_same_unit(data: st.DataObject) -> None:
         bench = Bench(copies=count, policy=Policy.COMPARE)
         leases = [bench.lease(account) for account in range(count)]
         told = [
-            happening for lease, fate, expire in zip(leases, fates, expires, strict=True)
+            happening
+            for lease, fate, expire in zip(leases, fates, expires, strict=True)
             for happening in story(lease, fate, expire)
         ]
         random.Random(seed).shuffle(told)
         for happening in told * 2:
             bench.happen(happening)
-        ends.append((
-            bench.unit.state, bench.unit.chosen, bench.unit.wanted, sorted(bench.credited),
-            sorted(bench.blamed), [bench.copies[lease].state for lease in leases],
-        ))
+        ends.append(
+            (
+                bench.unit.state,
+                bench.unit.chosen,
+                bench.unit.wanted,
+                sorted(bench.credited),
+                sorted(bench.blamed),
+                [bench.copies[lease].state for lease in leases],
+            )
+        )
     assert ends[0] == ends[1]
 
 

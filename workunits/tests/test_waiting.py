@@ -14,11 +14,17 @@ from django.db import connections
 from goblin_wire.problems import CapabilityInvalid
 from gpugoblin_site import asgi_wait
 from gpugoblin_site.asgi_wait import WaitingRoom
-from workunits import tickets, waiting
+from workunits import events, network, tickets, waiting
 from workunits.models import LabNode
 from workunits.tests.world import MIB, Researcher, Volunteer, done, verdict
 
 T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer tells the network as it is now."""
+    monkeypatch.setattr(events, "network", network.measure)
 
 
 async def get(room: WaitingRoom, path: str, query: str = "", *, leave: float = 1e9) -> Any:
@@ -90,6 +96,13 @@ def test_a_lab_is_woken_by_a_report_and_not_by_a_lease() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_lab_is_woken_when_the_network_has_doubled() -> None:
+    lab = Researcher.make()
+    assert waits_for(lab.events().ticket, lambda: Volunteer.make().ask(1)) < 2
+    assert lab.events().network.devices == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_client_is_woken_when_its_result_was_judged() -> None:
     lab, volunteer = Researcher.make(), Volunteer.make()
     lab.job(units=1)
@@ -132,8 +145,8 @@ def test_a_client_that_goes_away_is_forgotten() -> None:
 
 
 def test_a_ticket_that_is_not_ours_is_refused() -> None:
-    ticket = tickets.seal(tickets.LabTicket(1, 2, 3, tickets.lifetime_end()))
-    old = tickets.seal(tickets.LabTicket(1, 2, 3, time.time() - 1))
+    ticket = tickets.seal(tickets.LabTicket(1, 2, 3, 0, tickets.lifetime_end()))
+    old = tickets.seal(tickets.LabTicket(1, 2, 3, 0, time.time() - 1))
     for bad in ("", "x", ticket[:-3] + "AAA", "é" * 20, old, "A" * 4000):
         with pytest.raises(CapabilityInvalid):
             tickets.unseal(bad)
@@ -145,7 +158,10 @@ def test_strange_requests_get_problems() -> None:
         return [
             (await get(room, path, query))[0]
             for path, query in (
-                ("/wait", ""), ("/wait", "ticket=abc"), ("/", ""), ("/healthz", ""),
+                ("/wait", ""),
+                ("/wait", "ticket=abc"),
+                ("/", ""),
+                ("/healthz", ""),
             )
         ]
 

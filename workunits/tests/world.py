@@ -76,9 +76,14 @@ class Researcher:
 
     def come_online(self) -> None:
         LabNode.objects.create(
-            lab=self.lab, public_key=self.key.public, endpoint="http://127.0.0.1:9",
-            last_seen=timezone.now(), window_units=self.window.units,
-            window_bytes=self.window.bytes, reachable=True, probe_code="ok",
+            lab=self.lab,
+            public_key=self.key.public,
+            endpoint="http://127.0.0.1:9",
+            last_seen=timezone.now(),
+            window_units=self.window.units,
+            window_bytes=self.window.bytes,
+            reachable=True,
+            probe_code="ok",
         )
 
     def job(self, units: int = 1, **changes: Any) -> JobRegistration:
@@ -91,9 +96,10 @@ class Researcher:
         registration.register_units(self.lab.pk, UUID(hex=job), UnitBatch(units=units))
 
     def events(self, limit: int = 500) -> EventsReply:
-        reply = events.read(self.principal, EventsRequest(
-            protocol=PROTOCOL, cursor=self.cursor, window=self.window, limit=limit
-        ))
+        reply = events.read(
+            self.principal,
+            EventsRequest(protocol=PROTOCOL, cursor=self.cursor, window=self.window, limit=limit),
+        )
         self.cursor = reply.cursor
         return reply
 
@@ -105,15 +111,23 @@ class Researcher:
 
 def unit(index: int = 0, **changes: Any) -> UnitRegistration:
     fields: dict[str, Any] = {
-        "unit": hex_id(), "index": index, "manifest": digest(f"manifest {index}"), "flops": 1000,
-        "memory": MIB, "input_bytes": 1000, "output_bytes": 1000, "policy": Policy.CHECK,
+        "unit": hex_id(),
+        "index": index,
+        "manifest": digest(f"manifest {index}"),
+        "flops": 1000,
+        "memory": MIB,
+        "input_bytes": 1000,
+        "output_bytes": 1000,
+        "policy": Policy.CHECK,
     }
     return UnitRegistration(**{**fields, **changes})
 
 
 def verdict(lease: Lease, kind: VerdictKind = VerdictKind.ACCEPTED, **changes: Any) -> Verdict:
     fields: dict[str, Any] = {
-        "lease": lease.lease, "unit": lease.unit, "verdict": kind,
+        "lease": lease.lease,
+        "unit": lease.unit,
+        "verdict": kind,
         "outputs": [digest(lease.unit)],
     }
     return Verdict(**{**fields, **changes})
@@ -121,7 +135,9 @@ def verdict(lease: Lease, kind: VerdictKind = VerdictKind.ACCEPTED, **changes: A
 
 def done(lease: Lease, **changes: Any) -> Done:
     fields: dict[str, Any] = {
-        "lease": lease.lease, "outputs": [digest(lease.unit)], "bytes": lease.output_bytes
+        "lease": lease.lease,
+        "outputs": [digest(lease.unit)],
+        "bytes": lease.output_bytes,
     }
     return Done(**{**fields, **changes})
 
@@ -150,10 +166,16 @@ class Volunteer:
         """One exchange; `units` are wanted for the CPU."""
         wants = [want(units, memory=memory)] if units else []
         self.seq += 1
-        self.last = ExchangeRequest(**{
-            "protocol": PROTOCOL, "host": self.host, "seq": self.seq,
-            "nonce": secrets.token_hex(8), "want": wants, **message,
-        })
+        self.last = ExchangeRequest(
+            **{
+                "protocol": PROTOCOL,
+                "host": self.host,
+                "seq": self.seq,
+                "nonce": secrets.token_hex(8),
+                "want": wants,
+                **message,
+            }
+        )
         return exchange.exchange(self.principal, self.last)
 
     def repeat(self) -> ExchangeReply:
@@ -163,7 +185,11 @@ class Volunteer:
 
 def want(units: int = 1, **changes: Any) -> Want:
     fields: dict[str, Any] = {
-        "device": "cpu", "units": units, "seconds": 3600.0, "memory": 64 * MIB, "catalogue": 1,
+        "device": "cpu",
+        "units": units,
+        "seconds": 3600.0,
+        "memory": 64 * MIB,
+        "catalogue": 1,
         "flops_per_s": 1e9,
     }
     return Want(**{**fields, **changes})
@@ -174,5 +200,3 @@ def season(account: int) -> None:
     from workunits.models import Standing
 
     Standing.objects.update_or_create(account_id=account, defaults={"accepted": 100})
-
-

@@ -33,7 +33,10 @@ from workunits import events, jobs, labs, probe, registration, verdicts
 
 
 @endpoint(
-    "POST", request=LabHello, reply=LabWelcome, scope=Scope.LAB,
+    "POST",
+    request=LabHello,
+    reply=LabWelcome,
+    scope=Scope.LAB,
     problems=(EndpointRefused, UnsupportedProtocol),
 )
 def hello(call: Call[LabHello]) -> LabWelcome:
@@ -61,7 +64,10 @@ def job_status(call: Call[Any]) -> JobStatus:
 
 
 @endpoint(
-    "POST", request=UnitBatch, reply=JobStatus, scope=Scope.LAB,
+    "POST",
+    request=UnitBatch,
+    reply=JobStatus,
+    scope=Scope.LAB,
     problems=(UnknownJob, JobCancelled, Conflict),
 )
 def register_units(call: Call[UnitBatch]) -> JobStatus:
@@ -78,7 +84,10 @@ def act_on_job(call: Call[JobAction]) -> JobStatus:
 
 
 @endpoint(
-    "POST", request=EventsRequest, reply=EventsReply, scope=Scope.LAB,
+    "POST",
+    request=EventsRequest,
+    reply=EventsReply,
+    scope=Scope.LAB,
     problems=(NotAllowed, UnsupportedProtocol),
 )
 def read_events(call: Call[EventsRequest]) -> EventsReply:
@@ -87,7 +96,10 @@ def read_events(call: Call[EventsRequest]) -> EventsReply:
 
 
 @endpoint(
-    "POST", request=VerdictBatch, reply=VerdictReply, scope=Scope.LAB,
+    "POST",
+    request=VerdictBatch,
+    reply=VerdictReply,
+    scope=Scope.LAB,
     problems=(NotAllowed, UnsupportedProtocol),
 )
 def post_verdicts(call: Call[VerdictBatch]) -> VerdictReply:

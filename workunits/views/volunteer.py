@@ -14,7 +14,10 @@ from workunits.exchange import exchange as answer
 
 
 @endpoint(
-    "POST", request=ExchangeRequest, reply=ExchangeReply, scope=Scope.VOLUNTEER,
+    "POST",
+    request=ExchangeRequest,
+    reply=ExchangeReply,
+    scope=Scope.VOLUNTEER,
     problems=(CopiedHost, UnsupportedProtocol),
 )
 def exchange(call: Call[ExchangeRequest]) -> ExchangeReply:
