@@ -384,7 +384,9 @@ class LabProcess:
             with self.site.lock:
                 return [unit for unit, owner in self.site.unit_jobs.items() if owner == job]
 
-        wait_for(lambda: len(known()) >= count, 20.0, self.log)
+        wait_for(
+            lambda: len(known()) >= count, 20.0, lambda: f"{self.job(job)} {self.log()[-3000:]}"
+        )
         return known()
 
     def _listens(self) -> bool:

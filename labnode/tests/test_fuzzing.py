@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -61,6 +62,8 @@ def test_no_request_makes_it_fail(
         if "lease" in case.path_parameters:
             case.path_parameters["lease"] = credentials["lease"]
         headers = {**(case.headers or {}), "Authorization": authorization}
+        if isinstance(case.body, dict) and _is_huge(case.body.get("shape")):
+            case.body["shape"] = [2, 3]
         if "wait" in (case.query or {}):
             case.query["wait"] = 0
         try:
@@ -72,3 +75,9 @@ def test_no_request_makes_it_fail(
             assert response.headers["content-type"] == [PROBLEM_JSON], response.content[:300]
 
     send()
+
+
+def _is_huge(shape: Any) -> bool:
+    """Whether room for it would be taken from everybody else on this machine's disk."""
+    sizes = shape if isinstance(shape, list) else []
+    return math.prod(size for size in sizes if isinstance(size, int)) > 1_000_000

@@ -146,8 +146,9 @@ class DataListener:
         number = run.numbers[claims.unit]
         self._demand_unit(run, number, claims)
         record = self._lease(run, claims, token)
-        if record.state is LeasePhase.ENDED:
+        if record.state is LeasePhase.ENDED or record.state in JUDGED:
             raise LeaseEnded(record.reason or None)
+        self._demand_unverified(run, number)
         if run.record.phase is Phase.PAUSED:
             raise _paused()
         if run.record.phase is not Phase.ACTIVE:
@@ -192,7 +193,6 @@ class DataListener:
         visit = self._visit(request)
         upload = self._node.uploads.get(visit.lease.lease)
         if upload is None:
-            self._demand_unverified(visit)
             return UploadStatus(received=0, bytes=claims.output_bytes)
         return upload.status()
 
@@ -242,7 +242,6 @@ class DataListener:
         return UploadStatus(received=upload.size, bytes=upload.size, complete=True)
 
     def _begin(self, visit: Visit, digest: str, offset: int, length: int) -> tuple[Upload, int]:
-        self._demand_unverified(visit)
         run, lease = visit.run, visit.lease
         upload = self._node.uploads.add(
             lease.lease, run.manifest(visit.number).output_bytes, digest
@@ -254,8 +253,8 @@ class DataListener:
                 store_lease(connection, run.run, lease)
         return upload, writer
 
-    def _demand_unverified(self, visit: Visit) -> None:
-        if visit.run.units[visit.number].state is UnitPhase.VERIFIED:
+    def _demand_unverified(self, run: Run, number: int) -> None:
+        if run.units[number].state is UnitPhase.VERIFIED:
             raise LeaseEnded("Another volunteer's result for this unit was verified first.")
 
 

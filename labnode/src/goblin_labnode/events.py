@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sqlite3 import Connection
 
 from goblin_labnode.node import Node
-from goblin_labnode.phases import JUDGED, LeasePhase
+from goblin_labnode.phases import WORKING, LeasePhase, Phase
 from goblin_labnode.runs import Run
 from goblin_labnode.site_client import SiteClient, WaitClient
 from goblin_labnode.store.database import remember
@@ -21,12 +21,16 @@ from goblin_labnode.store.units import (
 )
 from goblin_wire.backoff import Backoff
 from goblin_wire.lab import EventsReply, LabEvent, LabWelcome, Window
-from goblin_wire.problems import Problem
+from goblin_wire.problems import Problem, UnknownJob
 
 _log = logging.getLogger(__name__)
 
 _HELLO_EVERY_S = 3600.0
-_ENDS = frozenset({"returned", "superseded"})
+_STATES = {
+    "returned": LeasePhase.ENDED,
+    "superseded": LeasePhase.ENDED,
+    "expired": LeasePhase.EXPIRED,
+}
 
 
 class Follower:
@@ -69,7 +73,20 @@ class Follower:
         welcome = self._client.hello(config.endpoint, self._node.certificate)
         self._hello_at = time.monotonic() + _HELLO_EVERY_S
         self._take_figures(welcome)
+        for run in self._node.runs():
+            self._ask_about(run)
         self._told()
+
+    def _ask_about(self, run: Run) -> None:
+        """Whether the site holds the job back, which an event before our start may have said."""
+        pending = self._node.database.row("SELECT 1 FROM outbox WHERE run = ?", run.run)
+        if pending is not None or run.record.phase is not Phase.ACTIVE:
+            return
+        try:
+            status = self._client.job(run.run)
+        except UnknownJob:
+            return
+        run.held = (status.code, status.reason) if status.state == "paused" else None
 
     def _take_figures(self, said: LabWelcome | EventsReply) -> None:
         site = self._node.site
@@ -118,10 +135,10 @@ class Follower:
             return
         if event.kind == "leased" and event.lease is not None:
             store_lease(connection, run.run, _lease(event, event.lease))
-        elif event.kind in _ENDS and event.lease is not None:
+        elif event.kind in _STATES and event.lease is not None:
             if _may_end(run, event.lease):
                 store_lease_state(
-                    connection, event.lease, LeasePhase.ENDED, event.code, event.reason
+                    connection, event.lease, _STATES[event.kind], event.code, event.reason
                 )
         elif event.kind in ("quarantined", "released"):
             reason = (event.reason or event.code) if event.kind == "quarantined" else None
@@ -151,12 +168,12 @@ class Follower:
     def _apply_to_lease(self, run: Run, event: LabEvent, name: str) -> None:
         if event.kind == "leased":
             run.leases.setdefault(name, _lease(event, name))
-        elif event.kind in _ENDS and _may_end(run, name):
+        elif event.kind in _STATES and _may_end(run, name):
             lease = run.leases[name]
-            lease.state, lease.code, lease.reason = LeasePhase.ENDED, event.code, event.reason
-            self._node.uploads.discard([name])
-        elif event.kind == "expired" and name in run.leases:
-            run.leases[name].expired = True
+            lease.state, lease.code = _STATES[event.kind], event.code
+            lease.reason = event.reason
+            if lease.state is LeasePhase.ENDED:
+                self._node.uploads.discard([name])
 
 
 def _lease(event: LabEvent, lease: str) -> LeaseRecord:
@@ -172,4 +189,4 @@ def _lease(event: LabEvent, lease: str) -> LeaseRecord:
 def _may_end(run: Run, lease: str) -> bool:
     """A result that was judged, or is here to be judged, is not undone by a late event."""
     known = run.leases.get(lease)
-    return known is not None and known.state not in JUDGED | {LeasePhase.RECEIVED}
+    return known is not None and known.state in WORKING

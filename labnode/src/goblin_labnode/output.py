@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goblin_labnode.npy import header_bytes
 from goblin_labnode.roots import Place, Roots
-from goblin_labnode.storage import writing
+from goblin_labnode.storage import reserve, writing
 from goblin_wire.problems import FileMissing, OutputExists, Problem
 
 
@@ -93,7 +93,7 @@ class OutputFile:
         """Take the room on the disk and write the header. Raises `DiskFull`."""
         size = self._offset + self._output.data_bytes
         with writing("The output could not be reserved"):
-            os.posix_fallocate(self._descriptor, 0, size)
+            reserve(self._descriptor, size)
             os.pwrite(self._descriptor, self._output.header, 0)
 
     def write(self, row: int, column: int, tile: NDArray[Any]) -> None:

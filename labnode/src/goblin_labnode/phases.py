@@ -29,6 +29,8 @@ class UnitPhase(StrEnum):
 
 class LeasePhase(StrEnum):
     OPEN = "open"
+    EXPIRED = "expired"
+    """Its time ran out; a result may still come."""
     RECEIVED = "received"
     """All bytes are here and have the announced digest."""
     ACCEPTED = "accepted"
@@ -38,4 +40,5 @@ class LeasePhase(StrEnum):
     """The site ended it: nothing more is read or taken for it."""
 
 
+WORKING = frozenset({LeasePhase.OPEN, LeasePhase.EXPIRED})
 JUDGED = frozenset({LeasePhase.ACCEPTED, LeasePhase.REJECTED, LeasePhase.REISSUED})

@@ -96,7 +96,7 @@ class Preparer:
         with self._database.transaction() as connection:
             store_prepared(connection, run.run, fresh, ready)
         for unit in ready:
-            unit.state = UnitPhase.READY
+            run.set_state(unit.number, UnitPhase.READY)
         fresh.clear()
         ready.clear()
         self._told(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class Run:
         self._graphs: dict[tuple[int, int], GraphBlob] = {}
         self._manifests: OrderedDict[int, UnitManifest] = OrderedDict()
         self._needed: dict[PanelKey, int] = {}
+        self._counts = Counter(unit.state for unit in units)
+        self.flops_verified = sum(unit.flops for unit in units if unit.state is UnitPhase.VERIFIED)
         self._count_needed()
 
     # --- files ---------------------------------------------------------------------------------
@@ -137,8 +139,20 @@ class Run:
                     self._manifests.popitem(last=False)
             return found
 
-    def count(self, *states: UnitPhase) -> int:
-        return sum(unit.state in states for unit in self.units)
+    def count(self, state: UnitPhase) -> int:
+        return self._counts[state]
+
+    def set_state(self, number: int, state: UnitPhase) -> None:
+        """Move a unit on; one that is verified stays so."""
+        with self.lock:
+            unit = self.units[number]
+            if unit.state in (UnitPhase.VERIFIED, state):
+                return
+            self._counts[unit.state] -= 1
+            self._counts[state] += 1
+            unit.state = state
+            if state is UnitPhase.VERIFIED:
+                self.flops_verified += unit.flops
 
     @property
     def verified(self) -> int:
@@ -154,9 +168,7 @@ class Run:
             return {
                 lease.unit
                 for lease in self.leases.values()
-                if lease.state is LeasePhase.OPEN
-                and not lease.expired
-                and self._unverified(lease.unit)
+                if lease.state is LeasePhase.OPEN and self._unverified(lease.unit)
             }
 
     def received_units(self) -> set[str]:
@@ -171,7 +183,7 @@ class Run:
     def mark_verified(self, number: int) -> None:
         """The tile is in the output: drop panels that no other tile needs."""
         with self.lock:
-            self.units[number].state = UnitPhase.VERIFIED
+            self.set_state(number, UnitPhase.VERIFIED)
             for panel in self.plan.panels(self.tile(number)):
                 key = panel_key(self.run, panel)
                 self._needed[key] -= 1

@@ -134,8 +134,7 @@ class Sender:
             store_registered(connection, [letter.subject for letter in letters])
             outbox.discard(connection, letters)
         for number in numbers:
-            if run.units[number].state is UnitPhase.READY:
-                run.units[number].state = UnitPhase.REGISTERED
+            run.set_state(number, UnitPhase.REGISTERED)
         self._take_status(run, status)
         self._node.note(run)
 

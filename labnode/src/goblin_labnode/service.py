@@ -8,7 +8,7 @@ from goblin_labnode.events import Follower
 from goblin_labnode.housekeeping import Housekeeper
 from goblin_labnode.jobs import Jobs
 from goblin_labnode.node import Node
-from goblin_labnode.phases import LeasePhase, UnitPhase
+from goblin_labnode.phases import WORKING, LeasePhase, UnitPhase
 from goblin_labnode.preparing import Preparer, was_cancelled
 from goblin_labnode.rota import Rota, Worker
 from goblin_labnode.runs import Run
@@ -83,7 +83,7 @@ class Service:
         """Results that were complete, or under way, when the lab node ended."""
         for lease in list(run.leases.values()):
             number = run.numbers[lease.unit]
-            waits = lease.state is LeasePhase.OPEN and lease.digest is not None
+            waits = lease.state in WORKING and lease.digest is not None
             if not waits or run.units[number].state is UnitPhase.VERIFIED:
                 continue
             size = run.graph(number).graph.output_types[0].nbytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import fcntl
 import logging
 import os
@@ -41,6 +42,7 @@ def serve(folder: Folder, config: Config) -> None:
     """Run until SIGTERM or SIGINT. Raises `ConfigError` or `PortTaken` before it has begun."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
+    faulthandler.register(signal.SIGUSR1)  # `kill -USR1` shows what every thread does
     lock = _lock(folder)
     try:
         data = listen(config.data_host, config.data_port)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from goblin_labnode.storage import writing
+from goblin_labnode.storage import reserve, writing
 from goblin_wire.blobs import BlobHasher
 from goblin_wire.problems import StorageFailed
 from goblin_wire.protocol import CHUNK_BYTES
@@ -32,7 +32,11 @@ class StagedFile:
         self._hasher = hasher
         with writing("The upload could not be stored"):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self.received = self._restore()
+            try:
+                self.received = self._restore()
+            except OSError:
+                self.close()
+                raise
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -77,7 +81,7 @@ class StagedFile:
 
     def _restore(self) -> int:
         if os.fstat(self._descriptor).st_size != self.size + _COUNTER_BYTES:
-            os.posix_fallocate(self._descriptor, 0, self.size + _COUNTER_BYTES)
+            reserve(self._descriptor, self.size + _COUNTER_BYTES)
         raw = os.pread(self._descriptor, _COUNTER_BYTES, self.size)
         received = min(int.from_bytes(raw, "little"), self.size)
         buffer = numpy.empty(min(CHUNK_BYTES, received), numpy.uint8)

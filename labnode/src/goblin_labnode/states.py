@@ -170,7 +170,7 @@ def _count_live(found: Progress, run: Run) -> None:
     found.uploaded = found.verified + len(run.received_units())
     found.refused = sum(each.state is LeasePhase.REJECTED for each in leases)
     found.reissued = sum(each.state is LeasePhase.REISSUED for each in leases)
-    found.flops_verified = sum(unit.flops for unit in run.units if unit.state is UnitPhase.VERIFIED)
+    found.flops_verified = run.flops_verified
 
 
 def _count_stored(found: Progress, node: Node, record: RunRecord) -> None:

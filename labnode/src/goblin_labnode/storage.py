@@ -14,6 +14,8 @@ from goblin_wire.protocol import MIB
 
 FULL_RETRY_S = 10.0
 _ROOM_BYTES = 64 * MIB
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`, whatever the file system's own."""
 
 
 @contextmanager
@@ -29,7 +31,23 @@ def writing(what: str) -> Iterator[None]:
         raise StorageFailed(f"{what}: {error.strerror}.") from error
 
 
+def reserve(descriptor: int, size: int) -> None:
+    """Take the room for a file of `size` bytes. Raises `OSError` with `ENOSPC`.
+
+    The room is looked at first: the system call itself would fill the disk before it fails.
+    """
+    status, disk = os.fstat(descriptor), os.fstatvfs(descriptor)
+    missing = size - status.st_blocks * _BLOCK_BYTES
+    if missing > disk.f_bavail * disk.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError:
+        os.ftruncate(descriptor, status.st_size)
+        raise
+
+
 def require_room(folder: Path, size: int) -> None:
     """Raise `DiskFull` unless there is room for `size` bytes more, or for 64 MiB."""
     with writing("The job waits for room"), tempfile.TemporaryFile(dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, max(1, min(size, _ROOM_BYTES)))
+        reserve(file.fileno(), max(1, min(size, _ROOM_BYTES)))

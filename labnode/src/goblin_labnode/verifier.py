@@ -30,6 +30,7 @@ from goblin_labnode.store.units import (
     store_verified,
 )
 from goblin_wire.problems import Internal, Problem
+from opgraph.errors import ExecutionCancelled
 
 _log = logging.getLogger(__name__)
 
@@ -107,6 +108,8 @@ class Verifier(threading.Thread):
             self._commit(run, found)
         except Problem as problem:
             self._jobs.pause(run, problem)
+        except ExecutionCancelled:
+            _log.debug("the run stopped while its vectors were drawn anew")
 
     def _judge_one(self, run: Run, lease: LeaseRecord, done: set[int]) -> Judgement | None:
         """None where the result is not needed, or can't be judged now."""
@@ -142,7 +145,7 @@ class Verifier(threading.Thread):
             self._settle(run, each)
         self._rotate(run, rotated)
         self._node.note(run)
-        if all(unit.state is UnitPhase.VERIFIED for unit in run.units):
+        if run.verified == len(run.units):
             self._jobs.conclude(run)
 
     def _settle(self, run: Run, judgement: Judgement) -> None:
@@ -179,8 +182,11 @@ class Verifier(threading.Thread):
             before = run.generations.get(block, (0, 0))[0]
             run.generations[block] = (generation, rejections)
             if generation != before:
-                run.checks[block] = prepare_block(run, block)
+                # Missing while it is prepared: if the run is paused now, it is made on return.
+                del run.checks[block]
+                check = prepare_block(run, block)
                 run.check_inputs()
+                run.checks[block] = check
 
 
 def _store(connection: Connection, run: Run, judgement: Judgement) -> None:

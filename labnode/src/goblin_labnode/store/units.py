@@ -36,8 +36,6 @@ class LeaseRecord:
     capability: str | None = None
     digest: str | None = None
     seen_at: float = 0.0
-    expired: bool = False
-    """Its time ran out; a result may still come."""
 
 
 def insert_units(connection: sqlite3.Connection, run: str, units: Iterable[UnitRecord]) -> None:
