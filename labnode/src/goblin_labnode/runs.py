@@ -52,7 +52,7 @@ class Run:
         self._panels = panels
         self._graphs: dict[tuple[int, int], GraphBlob] = {}
         self._manifests: OrderedDict[int, UnitManifest] = OrderedDict()
-        self._needed: dict[PanelKey, int] = {}
+        self._needed: Counter[tuple[str, int]] = Counter()
         self._counts = Counter(unit.state for unit in units)
         self.flops_verified = sum(unit.flops for unit in units if unit.state is UnitPhase.VERIFIED)
         self._count_needed()
@@ -184,22 +184,28 @@ class Run:
         """The tile is in the output: drop panels that no other tile needs."""
         with self.lock:
             self.set_state(number, UnitPhase.VERIFIED)
-            for panel in self.plan.panels(self.tile(number)):
-                key = panel_key(self.run, panel)
-                self._needed[key] -= 1
-                if not self._needed[key]:
-                    self._panels.drop(key)
+            for block in self._blocks(number):
+                self._needed[block] -= 1
+                if not self._needed[block]:
+                    self._drop_panels(*block)
+
+    def _blocks(self, number: int) -> tuple[tuple[str, int], tuple[str, int]]:
+        tile = self.tile(number)
+        return ("a", tile.row_block), ("b", tile.column_block)
+
+    def _drop_panels(self, operand: str, block: int) -> None:
+        for depth in range(len(self.plan.slice_cuts) - 1):
+            self._panels.drop(PanelKey(self.run, operand, block, depth))
 
     def _unverified(self, unit: str) -> bool:
         number = self.numbers.get(unit)
         return number is not None and self.units[number].state is not UnitPhase.VERIFIED
 
     def _count_needed(self) -> None:
+        """How many unverified tiles need each block of rows and of columns."""
         for unit in self.units:
             if unit.state is not UnitPhase.VERIFIED:
-                for panel in self.plan.panels(self.tile(unit.number)):
-                    key = panel_key(self.run, panel)
-                    self._needed[key] = self._needed.get(key, 0) + 1
+                self._needed.update(self._blocks(unit.number))
 
     def _files(self) -> list[DataFile]:
         return [matrix.file for matrix in (self.left, self.right) if matrix is not None]
