@@ -192,6 +192,11 @@ def test_row_08_a_job_reopens_by_name_by_id_and_from_a_pickle(
         lab.job("no/thing")
 
 
+@pytest.mark.parametrize("name", [".", "..", "a/../b", "%2e%2e", "?x=1", "#", " "])
+def test_a_job_of_any_name_is_found(lab: gpugoblin.Lab, name: str) -> None:
+    assert lab.job(submitted(lab, name).id) == lab.job(name)
+
+
 def test_row_10_not_ready_and_expired_are_two_things(lab: gpugoblin.Lab, fake: FakeLab) -> None:
     job = submitted(lab)
     with pytest.raises(errors.NotReady, match=r"not done after 0\.05 s.*running") as early:

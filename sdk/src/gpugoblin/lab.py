@@ -55,7 +55,7 @@ class Lab:
 
     def job(self, name_or_id: str) -> Job:
         """The job with this name or id, whichever process submitted it. Raises `UnknownJob`."""
-        if "/" in name_or_id:
+        if "/" in name_or_id or not name_or_id.strip("."):  # no part of an address
             return self._listed(name_or_id)
         return Job(self.connection, job_info(self.connection, name_or_id))
 
