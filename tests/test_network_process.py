@@ -10,6 +10,7 @@ import pytest
 from tests.network import NetworkError, Process
 from tests.network.process import run_once
 from tests.network.settings import Places
+from tests.network.temporary import TemporaryFolder, remove_abandoned
 from tests.processes import wait_for
 
 STUBBORN = """
@@ -91,3 +92,26 @@ def test_no_setting_of_the_caller_reaches_a_process(
     for name in ("DATABASE_URL", "GOBLIN_SITE_URL", "GPUGOBLIN_LAB", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, "foreign")
     assert "foreign" not in Places(tmp_path).environment().values()
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next(tmp_path: Path) -> None:
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from tests.network.temporary import TemporaryFolder\n"
+        "print(TemporaryFolder(pathlib.Path(sys.argv[1])).path, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    living = TemporaryFolder(tmp_path)
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert Path(said.strip()).exists()
+    remove_abandoned(tmp_path)
+    assert not Path(said.strip()).exists()
+    assert living.path.exists()
+    living.remove()
+    assert not living.path.exists()

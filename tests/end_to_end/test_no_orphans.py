@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.network.network import SHARED_TEMPORARY
+from tests.network.temporary import SHARED_TEMPORARY
 from tests.processes import wait_for, with_argument, with_environment
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,12 +20,12 @@ def lab_process(places: Places, people: People, arguments: Sequence[str] = ()) -
         "goblin-lab init",
         [
             *(*program, "init", str(places.lab), "--site", places.site_url),
-            *("--root", f"data={places.data}", "--token", people.lab_token),
+            *("--root", f"data={places.data}"),
             *("--endpoint", f"http://{HOST}:{ports.lab_data}"),
             *("--data-port", str(ports.lab_data), "--control-port", str(ports.lab_control)),
             *arguments,
         ],
-        places.environment(),
+        places.environment() | {"GOBLIN_LAB_TOKEN": people.lab_token},
         places.logs / "lab-init.log",
     )
     return Process(

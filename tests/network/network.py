@@ -1,7 +1,5 @@
 """A whole network: site, lab node, volunteers, each a process of its own."""
 
-import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +16,8 @@ from tests.network.lab import lab_process
 from tests.network.process import Process
 from tests.network.settings import Places
 from tests.network.site import People, Site
+from tests.network.temporary import TemporaryFolder
 from tests.network.volunteer import volunteer_process
-
-SHARED_TEMPORARY = Path("/var/tmp")  # on disk, and reachable for the account of PostgreSQL
 
 
 class Network:
@@ -41,14 +38,14 @@ class Network:
         durable: bool = False,
         workers: int = 2,
     ) -> None:
-        self._temporary = folder is None
+        self._temporary: TemporaryFolder | None = None
+        if folder is None:
+            self._temporary = TemporaryFolder()
+            folder = self._temporary.path
         self._volunteers = volunteers
         self._volunteer_arguments = volunteer_arguments
         self.lab_arguments = lab_arguments
-        made = folder or Path(tempfile.mkdtemp(prefix="gpugoblin-", dir=SHARED_TEMPORARY))
-        if self._temporary:
-            made.chmod(0o711)
-        self.places = Places(made)
+        self.places = Places(folder)
         self.site = Site(self.places, durable=durable, workers=workers)
         self.processes: dict[str, Process] = {}
         self.people: People | None = None
@@ -160,8 +157,8 @@ class Network:
         ended = [*others, *(part for part in self.processes.values() if part.name == "database")]
         stubborn = [process.name for process in ended if not process.stop()]
         self.processes.clear()
-        if self._temporary:
-            shutil.rmtree(self.places.folder, ignore_errors=True)
+        if self._temporary is not None:
+            self._temporary.remove()
         return stubborn
 
     def last_words(self) -> str:

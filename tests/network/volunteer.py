@@ -21,10 +21,10 @@ def volunteer_process(
     run_once(
         "goblin-client join",
         [
-            *(*PROGRAM, "join", "--site", places.site_url, "--token", token),
+            *(*PROGRAM, "join", "--site", places.site_url),
             *("--label", name, *state),
         ],
-        places.environment(),
+        places.environment() | {"GOBLIN_VOLUNTEER_TOKEN": token},
         places.logs / f"{name}-join.log",
     )
     return Process(
