@@ -93,11 +93,16 @@ def _growth(
     full = start_site(full_url, folder / "full", CONNECTIONS)
     try:
         full_lab = Lab(full.url, full.people["lab"])
-        full_lab.register(UNITS)
+        full_lab.register(CONNECTIONS * GROWTH_BATCH)
+        # The hosts that the finished units belong to are made by the first exchanges.
         _measure(full, full_lab, postgres, GROWTH_BATCH, WARM_UP_S)
         progress(f"filling in {options.finished} finished units")
         fill(full_url, options.finished)
-        settle(url)
+        full_lab.register(UNITS)
+        for database in (url, full_url):
+            settle(database)
+        for site, its_lab in ((fresh, lab), (full, full_lab)):
+            _measure(site, its_lab, postgres, GROWTH_BATCH, WARM_UP_S)
         with ForeignLoad([postgres, fresh.gunicorn.pid, full.gunicorn.pid]) as load:
             ratios = [
                 _pair(postgres, (fresh, lab), (full, full_lab), options.seconds / 2)

@@ -52,7 +52,7 @@ WHERE h.id = %(host)s FOR UPDATE OF h"""  # noqa: S608
 _MAKE = """
 INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, created,
                             last_seen, failed_in_row, rejected, accepted)
-VALUES (%(account)s, %(uid)s, 0, '', '{}', 0, '', now(), now(), 0, 0, 0)
+VALUES (%(account)s, %(uid)s, -1, '', '{}', 0, '', now(), now(), 0, 0, 0)
 ON CONFLICT (account_id, uid) DO NOTHING"""
 
 _DEVICES = """

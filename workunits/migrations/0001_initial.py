@@ -106,7 +106,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('uid', models.UUIDField()),
-                ('seq', models.BigIntegerField(default=0)),
+                ('seq', models.BigIntegerField(default=-1)),
                 ('nonce', models.CharField(default='', max_length=64)),
                 ('answered', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None)),
                 ('granted', models.SmallIntegerField(default=0)),

@@ -15,7 +15,7 @@ class Host(models.Model):
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+")
     uid = models.UUIDField()
     """The id that the client made."""
-    seq = models.BigIntegerField(default=0)
+    seq = models.BigIntegerField(default=-1)
     nonce = models.CharField(max_length=64, default="")
     answered = ArrayField(models.UUIDField(), default=list)
     """Leases of the last answer, so that a retry gets the same."""

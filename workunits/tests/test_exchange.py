@@ -90,6 +90,12 @@ def test_the_same_number_with_another_nonce_is_a_copy(volunteer: Volunteer) -> N
         volunteer.ask()
 
 
+def test_a_client_may_count_from_nought(volunteer: Volunteer) -> None:
+    volunteer.seq = -1
+    assert volunteer.ask().notice_code == "ok"
+    assert volunteer.repeat().notice_code == "ok"
+
+
 def test_too_old_a_protocol_is_refused(volunteer: Volunteer) -> None:
     with pytest.raises(UnsupportedProtocol):
         volunteer.ask(protocol=0)
