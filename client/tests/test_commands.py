@@ -33,6 +33,17 @@ def test_join_with_a_token_keeps_it_closed_to_others(
     assert TOKEN not in capsys.readouterr().out
 
 
+def test_a_token_may_come_from_the_environment(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GOBLIN_VOLUNTEER_TOKEN", TOKEN)
+    assert main(["join", "--site", site.url, "--state", str(tmp_path / "state")]) == 0
+    assert StateDirectory(tmp_path / "state").membership().token == TOKEN
+    with pytest.raises(SystemExit):
+        main(["join", "--help"])
+    assert TOKEN not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "token",
     ["", "x", "gbl_0123456789abcdef_" + "A" * 43, TOKEN[:-1] + "B"],

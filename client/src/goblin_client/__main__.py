@@ -20,6 +20,7 @@ VERSION = (
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 TIMES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 MAX_SIZE = 2**53 - 1
+TOKEN_VARIABLE = "GOBLIN_VOLUNTEER_TOKEN"  # noqa: S105 - its name
 
 
 def size(text: str) -> int:
@@ -79,7 +80,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_join(join: argparse.ArgumentParser) -> None:
     join.add_argument("--site", required=True, metavar="URL")
-    join.add_argument("--token", help="a volunteer's token (default: sign in by a code)")
+    join.add_argument(
+        "--token",
+        default=os.environ.get(TOKEN_VARIABLE),
+        help=f"a volunteer's token (default: {TOKEN_VARIABLE}, which other users of the machine"
+        " cannot see, else sign in by a code)",
+    )
     join.add_argument("--label", default="", help="how you call this machine")
 
 
