@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from goblin_labnode import __version__
-from goblin_labnode.config import ConfigError, Folder
+from goblin_labnode.config import CONTROL_PORT, DATA_PORT, ConfigError, Folder
 from goblin_wire.problems import Problem
 from goblin_wire.signin import SignInCode
 
@@ -54,8 +54,8 @@ def init(
     data_host: Annotated[
         str | None, typer.Option(help="Address on which the data listener listens.")
     ] = None,
-    data_port: Annotated[int, typer.Option(min=0, max=65535)] = 8471,
-    control_port: Annotated[int, typer.Option(min=0, max=65535)] = 8472,
+    data_port: Annotated[int, typer.Option(min=0, max=65535)] = DATA_PORT,
+    control_port: Annotated[int, typer.Option(min=0, max=65535)] = CONTROL_PORT,
     token: Annotated[
         str | None, typer.Option(envvar="GOBLIN_LAB_TOKEN", help="The lab's token at the site.")
     ] = None,

@@ -14,6 +14,8 @@ from goblin_wire.fields import Id, ShortText, Size, Url
 from goblin_wire.lab import SiteKey
 from goblin_wire.protocol import MIB
 
+DATA_PORT = 8471
+CONTROL_PORT = 8472
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 
@@ -43,8 +45,8 @@ class Config(Struct, kw_only=True, omit_defaults=True):
     endpoint: Url
     """Where volunteers reach the data listener."""
     data_host: str = "127.0.0.1"
-    data_port: Port = 8471
-    control_port: Port = 8472
+    data_port: Port = DATA_PORT
+    control_port: Port = CONTROL_PORT
     site_keys: list[SiteKey] = msgspec.field(default_factory=list)
     """The site's public keys, pinned at `init`."""
     retention: Retention = msgspec.field(default_factory=Retention)

@@ -32,8 +32,6 @@ from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
 from goblin_wire.tokens import Scope
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
-DATA_PORT = 8471
-CONTROL_PORT = 8472
 
 
 @dataclass(frozen=True)

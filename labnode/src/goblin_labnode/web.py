@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -194,6 +194,3 @@ async def _http_problem(_request: Request, error: Exception) -> Response:
         response.headers.update(allowed)
         return response
     return problem_response(NotFound() if status == 404 else BadMessage())
-
-
-Handler = Callable[[Request], Awaitable[Response]]
