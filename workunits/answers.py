@@ -16,15 +16,22 @@ from workunits.database import Row, rows, run
 from workunits.hosts import Sender
 from workunits.leasetime import failures_sql
 
+# What a verdict is just being written on is renewed the next time: waiting for it could end in a
+# deadlock.
 _STANDING = """
-WITH renewed AS (
+WITH moving AS (
+  SELECT p.lease_id, v.progress, v.bytes
+  FROM unnest(%(held)s::uuid[], %(progress)s::float8[], %(moved)s::bigint[])
+         AS v(id, progress, bytes)
+  JOIN workunits_pendinglease p ON p.lease_id = v.id
+  WHERE p.account_id = %(account)s AND p.open AND p.live
+    AND (v.progress > p.progress OR v.bytes > p.bytes_done)
+  FOR UPDATE OF p SKIP LOCKED
+), renewed AS (
   UPDATE workunits_pendinglease p
   SET deadline = greatest(p.deadline, now() + make_interval(secs => p.seconds)),
-      progress = greatest(p.progress, v.progress), bytes_done = greatest(p.bytes_done, v.bytes)
-  FROM unnest(%(held)s::uuid[], %(progress)s::float8[], %(moved)s::bigint[])
-       AS v(id, progress, bytes)
-  WHERE p.lease_id = v.id AND p.account_id = %(account)s AND p.open AND p.live
-    AND (v.progress > p.progress OR v.bytes > p.bytes_done)
+      progress = greatest(p.progress, m.progress), bytes_done = greatest(p.bytes_done, m.bytes)
+  FROM moving m WHERE p.lease_id = m.lease_id
 )
 SELECT p.lease_id, p.open, p.live, p.host_id, l.state, l.code, l.reason,
        l.outputs IS NOT NULL AS reported,

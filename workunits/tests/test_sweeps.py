@@ -129,7 +129,8 @@ def test_row_14_a_million_old_events_go_in_bounded_time(monkeypatch: pytest.Monk
         cursor.execute(
             "INSERT INTO workunits_event (lab_id, job_id, kind, code, reason, created)"
             " SELECT %s, %s, 'leased', 'ok', '', now() - interval '40 days'"
-            " FROM generate_series(1, %s)", [lab.lab.pk, job.pk, OLD_EVENTS],
+            " FROM generate_series(1, %s)",
+            [lab.lab.pk, job.pk, OLD_EVENTS],
         )
     Volunteer.make().ask(1)
     kept = set(Event.objects.filter(lease_id__isnull=False).values_list("id", flat=True))
@@ -161,7 +162,8 @@ def test_leases_whose_end_nobody_came_to_hear_are_forgotten() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE workunits_pendinglease SET live = false, open = false,"
-            " deadline = now() - interval '20 days' WHERE lease_id = %s", [first.pk],
+            " deadline = now() - interval '20 days' WHERE lease_id = %s",
+            [first.pk],
         )
     assert sweeps.clean_up() == 1
     assert PendingLease.objects.count() == 1
