@@ -2,8 +2,8 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt types lock openapi conformance \
-        bench-matmul bench-dispatch bench-verification bench-report clean
+.PHONY: help demo up test faults lint fmt lock openapi clean \
+        bench-matmul bench-dispatch bench-verification bench-report
 
 PYTHON ?= python3
 # The interpreter itself: a version manager's wrapper would stand between make and the guard.
@@ -19,7 +19,7 @@ PIP_INSTALL = $(GUARD) $(BIN)/python -m pip --disable-pip-version-check --no-inp
 SOURCES := tests/ benchmarks/ tools/ platform/ accounts/ research_access/ workunits/ $(ROOMS:%=%/) manage.py
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z][a-z -]*\):.*##  *\(.*\)/make \1\t\2/p' Makefile
 
 demo: $(VENV)/runtime.stamp  ## a verified 4096 x 4096 product through a whole network on this machine
 	@$(GUARD) $(BIN)/python -m tests.network demo
@@ -40,7 +40,7 @@ fmt: $(VENV)/test.stamp  ## format the code
 	@$(GUARD) $(BIN)/ruff check --fix --quiet $(SOURCES)
 	@$(GUARD) $(BIN)/ruff format --quiet $(SOURCES)
 
-bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp
+bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp  ## measure; one JSON object per line
 	@BENCH_RECORDS=.bench $(GUARD) $(BIN)/python -m benchmarks.$*
 
 bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
