@@ -1,13 +1,19 @@
 """The packaging rules that a stray file would break silently."""
 
+import ast
 import email
+import importlib.metadata
+import itertools
 import platform
+import re
 import subprocess
 import sys
 import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +25,36 @@ ROOMS = {
     "sdk": "gpugoblin",
     "wire": "goblin_wire",
 }
+SITE_PACKAGES = ("accounts", "gpugoblin_site", "research_access", "workunits")
+SITE = ("accounts", "platform", "research_access", "workunits")
+# Of an extra of wire that the room asks for, or there only on machines with a GPU.
+OPTIONAL = {"cryptography", "cupy"}
 NOTICE = "Required Notice: Copyright GPU Goblin (https://gpugoblin.com)"
 
 
-def project(folder: Path) -> dict[str, object]:
-    return tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+def project(folder: Path) -> dict[str, Any]:
+    description: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    return description
+
+
+def requirements(description: dict[str, Any]) -> Iterator[str]:
+    """The names of all distributions that a project asks for, its extras included."""
+    extras = description.get("optional-dependencies", {})
+    for requirement in [*description["dependencies"], *itertools.chain(*extras.values())]:
+        yield re.split(r"[\[<>=~!; ]", requirement)[0]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The top-level modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
 
 
 def test_the_source_root_platform_is_no_package() -> None:
@@ -57,6 +88,29 @@ def test_every_library_is_typed_and_has_a_version(room: str, package: str) -> No
 def test_a_volunteer_gets_neither_django_nor_a_database_driver() -> None:
     wanted = " ".join(str(project(ROOT / room)["dependencies"]) for room in ROOMS).lower()
     assert not [name for name in ("django", "psycopg", "pgserver", "torch") if name in wanted]
+
+
+@pytest.mark.parametrize("room", [".", *ROOMS])
+def test_what_is_imported_is_declared(room: str) -> None:
+    folders = SITE if room == "." else (f"{room}/src",)
+    ours = {*SITE_PACKAGES, *ROOMS.values()}
+    imported = {
+        name
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        if "tests" not in path.parts
+        for name in imports(path)
+        if name not in sys.stdlib_module_names and name not in ours
+    }
+    distributions = importlib.metadata.packages_distributions()
+    description = project(ROOT / room)
+    declared = {normal(name) for name in requirements(description)} | OPTIONAL
+    missing = {
+        name
+        for name in imported
+        if not {normal(each) for each in distributions.get(name, [name])} & declared
+    }
+    assert not missing
 
 
 @pytest.mark.parametrize("room", [".", *ROOMS])
@@ -103,17 +157,8 @@ def test_rooms_import_only_what_they_may() -> None:
 
 
 def test_the_lock_pins_every_dependency() -> None:
-    pinned = {
-        line.partition("==")[0].lower().replace("_", "-").replace(".", "-")
-        for line in (ROOT / "constraints.txt").read_text().splitlines()
-        if "==" in line
-    }
-    wanted: set[str] = set()
-    for room in [".", *ROOMS]:
-        for requirement in project(ROOT / room)["dependencies"]:
-            name = requirement.partition(";")[0]
-            for sign in "[<>=~! ":
-                name = name.partition(sign)[0]
-            wanted.add(name.lower())
-    missing = {name for name in wanted if not name.startswith("gpugoblin")} - pinned
-    assert not missing
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = {normal(line.partition("==")[0]) for line in lines if "==" in line}
+    wanted = {normal(name) for room in [".", *ROOMS] for name in requirements(project(ROOT / room))}
+    ours_or_gpu = {name for name in wanted if name.startswith(("gpugoblin", "cupy-"))}
+    assert not wanted - ours_or_gpu - pinned
