@@ -102,6 +102,11 @@ class TestErrors:
             ("DELETE", "/v1/jobs", 405, "method_not_allowed"),
             ("GET", "/v1/jobs/nothing", 404, "unknown_job"),
             ("GET", "/v1/uploads/nothing", 404, "unknown_array"),
+            ("GET", "/v1/uploads/%00", 404, "unknown_array"),
+            ("GET", f"/v1/uploads/{'x' * 300}", 404, "unknown_array"),
+            ("GET", "/v1/uploads/..%2F..%2Fsecrets", 404, "not_found"),
+            ("GET", "/v1/jobs/%00%FF", 404, "unknown_job"),
+            ("POST", "/v1/jobs/%00/cancel", 404, "unknown_job"),
             ("POST", "/v1/jobs", 415, "unsupported_media"),
         ]
         for method, path, status, code in cases:

@@ -155,7 +155,7 @@ class ArrayUploads:
     def _begun(self, upload: str) -> _Begun:
         try:
             return msgspec.json.decode(self._facts(upload).read_bytes(), type=_Begun)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError, msgspec.DecodeError):  # no file can have such a name
             raise UnknownArray("There is no such upload; begin it again.") from None
 
     def _staged(self, upload: str, begun: _Begun) -> StagedFile:

@@ -53,6 +53,7 @@ class Housekeeper:
                 self._look(run)
             elif run.record.phase is Phase.PAUSED and run.record.code not in _FOR_GOOD:
                 self._mend(run)
+        self._node.proofs.sweep()
         if time.monotonic() - self._swept > SWEEP_S:
             self._swept = time.monotonic()
             self.sweep()

@@ -13,6 +13,7 @@ from goblin_labnode.lease_uploads import Uploads
 from goblin_labnode.outputs import RESULTS
 from goblin_labnode.panels import PanelStore
 from goblin_labnode.planning import ASSUMED_FLOPS_PER_S
+from goblin_labnode.proofs import Proofs
 from goblin_labnode.roots import Roots
 from goblin_labnode.runs import Run
 from goblin_labnode.site_state import SiteState
@@ -42,6 +43,7 @@ class Node:
         self.uploads = Uploads(folder.staging, secrets.blob_key_bytes)
         self.panels = PanelStore(config.cache_bytes)
         self.changes = Changes()
+        self.proofs = Proofs()
         offset = float(self.database.recall("site_offset", "0"))
         self.site = SiteState(config.site_keys, offset)
         self.certificate = None if config.plain_http else certificate_digest(folder)
@@ -52,6 +54,7 @@ class Node:
         self._units: dict[str, Run] = {}
 
     def close(self) -> None:
+        self.proofs.sweep(0.0)
         self.database.close()
 
     @property

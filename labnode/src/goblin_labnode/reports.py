@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from pathlib import Path
-
 from goblin_labnode import output as files
-from goblin_labnode.config import write_private
 from goblin_labnode.node import Node
 from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
 from goblin_labnode.planning import exposure_sentence, verification_sentence
@@ -172,8 +168,7 @@ def result_info(node: Node, record: RunRecord) -> ResultInfo:
     require_result(node, record)
     output = record.output
     path = node.roots.full(output.place)
-    nonce = secrets.token_hex(16)
-    proof = _write_proof(path, nonce)
+    proof, nonce = node.proofs.write(path)
     kept = node.config.retention.results_days * _DAY_S if output.own else None
     return ResultInfo(
         path=str(path),
@@ -184,15 +179,6 @@ def result_info(node: Node, record: RunRecord) -> ResultInfo:
         bytes=output.data_bytes,
         expires_s=kept,
     )
-
-
-def _write_proof(result: Path, nonce: str) -> str:
-    proof = result.with_name(f".{result.name}.shared")
-    try:
-        write_private(proof, nonce.encode("ascii"))
-    except OSError:
-        return ""
-    return str(proof)
 
 
 def retention_sentence(node: Node) -> str:
