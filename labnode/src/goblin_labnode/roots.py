@@ -150,7 +150,11 @@ def _translated(place: Place) -> Iterator[None]:
         problem = _problem(error, place)
         if problem is None:
             raise
-        raise problem from None
+        try:
+            raise problem from None
+        finally:
+            # Else its traceback holds itself, and with it the open files of whoever called us.
+            del problem
 
 
 def _problem(error: OSError, place: Place) -> Problem | None:
