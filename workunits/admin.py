@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from accounts.admin_site import ShownOnly
 from goblin_wire.states import UnitState
-from workunits import sweeps
+from workunits import jobs, sweeps
 from workunits.models import (
     CreditEntry,
     Host,
@@ -46,6 +46,16 @@ class LabNodeAdmin(PlainList):
 class JobAdmin(PlainList):
     list_display = ("uid", "lab", "kind", "state", "code", "units", "registered", "created")
     list_filter = ("state",)
+    actions = ("resume",)
+
+    @admin.action(description="Let disputed jobs go on", permissions=["resume"])
+    def resume(self, request: HttpRequest, chosen: QuerySet[Job]) -> None:
+        """Let jobs go on that were paused since volunteers computed other costs."""
+        resumed = sum(jobs.resume_disputed(job) for job in chosen.values_list("pk", flat=True))
+        messages.success(request, f"{resumed} of the chosen jobs were disputed and go on.")
+
+    def has_resume_permission(self, request: HttpRequest) -> bool:
+        return bool(getattr(request.user, "is_superuser", False))
 
 
 @admin.register(Unit)

@@ -29,6 +29,14 @@ UPDATE workunits_job SET state = %(state)s, code = %(code)s, reason = %(reason)s
        swept = %(swept)s, closed = CASE WHEN %(swept)s THEN NULL ELSE now() END
 WHERE id = %(job)s"""
 
+_RESUME_DISPUTED = """
+WITH resumed AS (
+  UPDATE workunits_job SET state = 'open', code = 'ok', reason = ''
+  WHERE id = %(job)s AND state = 'paused' AND code = 'cost_mismatch' RETURNING id, lab_id
+)
+INSERT INTO workunits_event (lab_id, job_id, kind, code, reason)
+SELECT lab_id, id, 'job_resumed', 'ok', '' FROM resumed"""
+
 MOVES: dict[str, tuple[frozenset[str], JobState]] = {
     "pause": (frozenset({JobState.OPEN}), JobState.PAUSED),
     "resume": (frozenset({JobState.PAUSED}), JobState.OPEN),
@@ -53,6 +61,11 @@ def act(lab: int, job: UUID, action: JobAction) -> JobStatus:
         elif found.state != target:
             raise Conflict(f"The job is {found.state}: it cannot {action.action} any more.")
     return status(lab, job)
+
+
+def resume_disputed(job: int) -> bool:
+    """An operator lets a job go on that the site paused for its costs; false if it did not."""
+    return run(_RESUME_DISPUTED, {"job": job}) > 0
 
 
 def _move(found: Row, target: JobState, action: JobAction) -> None:

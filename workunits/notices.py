@@ -68,7 +68,7 @@ def _from_labs(found: Row) -> Notice | None:
     if not found.jobs:
         return Notice("no_jobs", "There is no work at the moment; your machine waits for some.")
     if not found.open:
-        return Notice("jobs_paused", "All jobs that have work are paused by their labs.")
+        return Notice("jobs_paused", "All jobs that have work are paused.")
     if not found.online:
         return Notice("lab_offline", "There is work, but its lab is off line or cannot be reached.")
     if not found.in_quota:

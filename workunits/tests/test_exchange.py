@@ -8,7 +8,7 @@ from django.db import connection
 from goblin_wire.exchange import Done, Holding, Returned
 from goblin_wire.problems import CopiedHost, UnsupportedProtocol
 from goblin_wire.states import LeaseState, Policy, VerdictKind
-from workunits import limits, sweeps
+from workunits import jobs, limits, sweeps
 from workunits.models import Host, Job, Lease, PendingLease
 from workunits.tests.world import (
     MIB,
@@ -268,6 +268,24 @@ def test_a_cost_that_two_accounts_dispute_pauses_the_job(lab: Researcher) -> Non
     assert (Job.objects.get().state, Job.objects.get().code) == ("paused", "cost_mismatch")
     assert "job_paused" in [e.kind for e in lab.events().events]
     assert Volunteer.make().ask(1).notice_code == "jobs_paused"
+
+
+def test_an_operator_lets_a_disputed_job_go_on_and_its_lab_hears_of_it(lab: Researcher) -> None:
+    lab.job()
+    job = Job.objects.get()
+    Job.objects.update(state="paused", code="cost_mismatch", reason="Other costs.")
+    lab.events()
+    assert jobs.resume_disputed(job.pk)
+    assert [event.kind for event in lab.events().events] == ["job_resumed"]
+    assert len(Volunteer.make().ask(1).leases) == 1
+    assert not jobs.resume_disputed(job.pk)
+
+
+def test_an_operator_cannot_resume_what_the_lab_paused(lab: Researcher) -> None:
+    lab.job()
+    Job.objects.update(state="paused", code="file_changed")
+    assert not jobs.resume_disputed(Job.objects.get().pk)
+    assert Job.objects.get().state == "paused"
 
 
 # --- how much -----------------------------------------------------------------------------------
