@@ -44,7 +44,7 @@ def test_it_gives_up_after_a_while(tmp_path: Path) -> None:
 
 
 def test_who_does_not_stop_is_killed_and_named(tmp_path: Path) -> None:
-    part = process(tmp_path, STUBBORN, ready=lambda: "up" in part.last_words())
+    part: Process = process(tmp_path, STUBBORN, ready=lambda: "up" in part.last_words())
     part.start()
     part.wait_ready()
     assert not part.stop(seconds=0.2)
