@@ -16,6 +16,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
+from goblin_wire.fields import sentence
 from goblin_wire.states import LeaseState, Policy, UnitState, VerdictKind
 from workunits import limits
 
@@ -358,11 +359,16 @@ def exhausted(unit: Unit, copies: Iterable[Copy]) -> str:
         return "too_many_copies"
     faults: dict[str, set[int]] = {}
     for copy in counted:
-        if copy.state is LeaseState.RETURNED and copy.code in FAULTS and copy.judgement is None:
+        if _is_fault(copy):
             faults.setdefault(copy.code, set()).add(copy.account)
     if any(len(accounts) >= limits.MAX_FAULTS for accounts in faults.values()):
         return "unit_fault"
     return ""
+
+
+def _is_fault(copy: Copy) -> bool:
+    """Handed back with a code that speaks against the unit."""
+    return copy.state is LeaseState.RETURNED and copy.code in FAULTS and copy.judgement is None
 
 
 def _is_error(copy: Copy, unit: Unit) -> bool:
@@ -416,5 +422,14 @@ def _unit_actions(unit: Unit, was: Unit, copies: dict[UUID, Copy]) -> list[Actio
     if unit.state is UnitState.ACCEPTED is not was.state and unit.chosen is not None:
         actions.append(Action(Deed.ACCEPTED, copies[unit.chosen]))
     if unit.state is UnitState.QUARANTINED is not was.state:
-        actions.append(Action(Deed.QUARANTINED, None, unit.code, QUARANTINE[unit.code]))
+        actions.append(Action(Deed.QUARANTINED, None, unit.code, _why_put_aside(unit, copies)))
     return actions
+
+
+def _why_put_aside(unit: Unit, copies: dict[UUID, Copy]) -> str:
+    """The sentence for the lab; with what the last of the machines said that could not do it."""
+    told = [copy for copy in copies.values() if _is_fault(copy) and copy.reason]
+    if unit.code != "unit_fault" or not told:
+        return QUARANTINE[unit.code]
+    last = max(told, key=lambda copy: copy.index)
+    return sentence(f"{QUARANTINE[unit.code]} The last one said ({last.code}): {last.reason}")

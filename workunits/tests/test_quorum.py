@@ -241,6 +241,16 @@ def test_several_accounts_that_cannot_compute_it_put_a_unit_aside() -> None:
     assert bench.unit.wanted == 1
 
 
+def test_row_26_the_lab_hears_what_the_machines_lacked() -> None:
+    bench = Bench()
+    for account in range(limits.MAX_FAULTS):
+        reason = f"The unit needs {account + 7} bytes of memory; 6 may be used here."
+        outcome = bench.happen(Returned(bench.lease(account), "memory", reason))
+    (told,) = [each for each in outcome.actions if each.deed is Deed.QUARANTINED]
+    assert "cannot compute this unit" in told.reason
+    assert "(memory): The unit needs 9 bytes of memory; 6 may be used here." in told.reason
+
+
 def test_a_late_verified_report_frees_a_quarantined_unit() -> None:
     bench = Bench()
     late = bench.lease(0)
