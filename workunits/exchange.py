@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
     """Answer one message of a client.
 
-    Raises `UnsupportedProtocol` or `CopiedHost`; nothing was taken then.
+    Raises `UnsupportedProtocol`, `CopiedHost` or `NotAllowed`; nothing was taken then.
     """
     require_protocol(message.protocol)
     uid = UUID(hex=message.host)

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from accounts.authentication import Principal
 from goblin_wire.exchange import ExchangeRequest, Want
-from goblin_wire.problems import CopiedHost
+from goblin_wire.problems import CopiedHost, NotAllowed
+from workunits import limits
 from workunits.database import row, run
 from workunits.leasetime import clamped_speed
 
@@ -49,11 +50,13 @@ FROM workunits_host h
 LEFT JOIN workunits_standing s ON s.account_id = h.account_id
 WHERE h.id = %(host)s FOR UPDATE OF h"""  # noqa: S608
 
-_MAKE = """
+_MAKE = f"""
 INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, created,
                             last_seen, failed_in_row, rejected, accepted)
-VALUES (%(account)s, %(uid)s, -1, '', '{}', 0, '', now(), now(), 0, 0, 0)
-ON CONFLICT (account_id, uid) DO NOTHING"""
+SELECT %(account)s, %(uid)s, -1, '', '{{}}', 0, '', now(), now(), 0, 0, 0
+WHERE (SELECT count(*) FROM workunits_host WHERE account_id = %(account)s)
+      < {limits.MAX_HOSTS_PER_ACCOUNT}
+ON CONFLICT (account_id, uid) DO NOTHING"""  # noqa: S608
 
 _DEVICES = """
 WITH host AS (
@@ -75,13 +78,19 @@ _HOST_FIELDS = len(Sender._fields)
 
 
 def find(principal: Principal, uid: UUID) -> Sender:
-    """The host of this account with this id; a new one is made at its first message."""
+    """The host of this account with this id; a new one is made at its first message.
+
+    Raises `NotAllowed` for an account that has made far too many.
+    """
     parameters = {"account": principal.account_id, "uid": uid}
     found = row(_FIND, parameters)
     if found is None:
         run(_MAKE, parameters)
         found = row(_FIND, parameters)
-    assert found is not None  # noqa: S101 - just made, and hosts are not deleted while in use
+    if found is None:
+        raise NotAllowed(
+            f"An account has at most {limits.MAX_HOSTS_PER_ACCOUNT} machines and copies of them."
+        )
     return Sender(*found)
 
 

@@ -19,6 +19,8 @@ MAX_LEASES_PER_ACCOUNT_AND_UNIT = 3
 NEW_ACCOUNT_UNITS = 20
 """Until so many units were accepted an account is new."""
 NEW_ACCOUNT_OPEN_LEASES = 4
+MAX_HOSTS_PER_ACCOUNT = 10_000
+"""State directories that an account may ever have made."""
 MAX_OPEN_LEASES_PER_HOST = 1024
 PATIENCE = 8
 """Leases that may come to nothing in a row before the host is slowed down."""

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from goblin_wire.exchange import Done, Holding, Returned
-from goblin_wire.problems import CopiedHost, UnsupportedProtocol
+from goblin_wire.problems import CopiedHost, NotAllowed, UnsupportedProtocol
 from goblin_wire.states import LeaseState, Policy, VerdictKind
 from workunits import jobs, limits, sweeps
 from workunits.models import Host, Job, Lease, PendingLease
@@ -354,6 +354,22 @@ def test_row_13_the_delay_that_is_told_is_the_delay_that_is_meant(lab: Researche
                 f"UPDATE workunits_{table} SET failed_at = failed_at - interval '1 ms' * {wait}"
             )
     assert len(volunteer.ask(1).leases) == 1
+
+
+def test_an_account_does_not_make_machines_without_end() -> None:
+    volunteer = Volunteer.make()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version,"
+            " created, last_seen, failed_in_row, rejected, accepted)"
+            " SELECT %s, gen_random_uuid(), 0, '', '{}', 0, '', now(), now(), 0, 0, 0"
+            " FROM generate_series(1, %s)",
+            [volunteer.principal.account_id, limits.MAX_HOSTS_PER_ACCOUNT - 1],
+        )
+    volunteer.ask()
+    with pytest.raises(NotAllowed):
+        volunteer.another_host().ask()
+    volunteer.ask()
 
 
 def test_row_08_a_new_account_gets_no_more_than_its_limit(lab: Researcher) -> None:
