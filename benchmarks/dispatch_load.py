@@ -38,6 +38,8 @@ from goblin_wire.protocol import PROTOCOL, SIGNATURE_HEADER
 from goblin_wire.states import UnitState, VerdictKind
 
 VERDICTS = 64
+JUDGES = 4
+"""Connections of the lab: with one it would fall behind sixteen clients."""
 OUTPUT = "ab" * 32
 WINDOW = Window(units=1_000_000, bytes=2**50)
 
@@ -157,19 +159,20 @@ class Client:
 
     connection: Connection
     batch: int
-    host: str = field(default_factory=lambda: secrets.token_hex(16))
-    seq: int = 0
+    state: dict[str, Any]
+    """Its host id and number, which live on from run to run."""
     leases: list[Lease] = field(default_factory=list)
 
     def ask(self) -> None:
         """Report the last batch and ask for another."""
-        self.seq += 1
+        self.state.setdefault("host", secrets.token_hex(16))
+        self.state["seq"] = self.state.get("seq", 0) + 1
         self.connection.send(
             codec.encode(
                 ExchangeRequest(
                     protocol=PROTOCOL,
-                    host=self.host,
-                    seq=self.seq,
+                    host=self.state["host"],
+                    seq=self.state["seq"],
                     nonce=secrets.token_hex(8),
                     done=[Done(lease=x.lease, outputs=[OUTPUT], bytes=1000) for x in self.leases],
                     want=[
@@ -206,18 +209,19 @@ class Load:
     def __init__(self, port: int, people: dict[str, Any], lab: Lab, batch: int) -> None:
         self._selector = selectors.DefaultSelector()
         self._lab = lab
-        self._judge = Connection(port, "/api/v1/lab/verdicts", lab.token)
-        self._judging = False
+        self._judges = [Connection(port, "/api/v1/lab/verdicts", lab.token) for _ in range(JUDGES)]
+        self._idle = list(self._judges)
         self._reported: list[Lease] = []
         self._decode: Callable[[bytes], ExchangeReply] = msgspec.json.Decoder(ExchangeReply).decode
         self._decode_verdicts = msgspec.json.Decoder(VerdictReply).decode
         self._clients = [
-            Client(Connection(port, "/api/v1/exchange", each["token"]), batch)
+            Client(Connection(port, "/api/v1/exchange", each["token"]), batch, each)
             for each in people["volunteers"]
         ]
         for client in self._clients:
             self._selector.register(client.connection.socket, selectors.EVENT_READ, client)
-        self._selector.register(self._judge.socket, selectors.EVENT_READ, None)
+        for judge in self._judges:
+            self._selector.register(judge.socket, selectors.EVENT_READ, judge)
 
     def run(self, seconds: float) -> Result:
         result = Result()
@@ -225,11 +229,11 @@ class Load:
         for client in self._clients:
             client.ask()
         busy = len(self._clients)
-        while busy or self._judging:
+        while busy or self._reported or len(self._idle) < JUDGES:
             running = time.perf_counter() - started < seconds
             for key, _ in self._selector.select(1.0):
-                if key.data is None:
-                    self._judged(result)
+                if isinstance(key.data, Connection):
+                    self._judged(key.data, result)
                 elif (body := key.data.connection.receive()) is not None:
                     busy -= not self._answered(key.data, body, result, running)
             self._send_verdicts(last=not busy)
@@ -252,25 +256,19 @@ class Load:
         return True
 
     def _send_verdicts(self, *, last: bool) -> None:
-        if self._judging or not self._reported or (len(self._reported) < VERDICTS and not last):
-            return
-        batch, self._reported = self._reported[:VERDICTS], self._reported[VERDICTS:]
-        body = codec.encode(
-            VerdictBatch(
-                protocol=PROTOCOL,
-                verdicts=[
-                    Verdict(
-                        lease=x.lease, unit=x.unit, verdict=VerdictKind.ACCEPTED, outputs=[OUTPUT]
-                    )
-                    for x in batch
-                ],
-            )
-        )
-        self._judge.send(body, f"{SIGNATURE_HEADER}: {self._lab.key.sign(body).hex()}\r\n")
-        self._judging = True
+        enough = 1 if last else VERDICTS
+        while self._idle and len(self._reported) >= enough:
+            batch, self._reported = self._reported[:VERDICTS], self._reported[VERDICTS:]
+            verdicts = [
+                Verdict(lease=x.lease, unit=x.unit, verdict=VerdictKind.ACCEPTED, outputs=[OUTPUT])
+                for x in batch
+            ]
+            body = codec.encode(VerdictBatch(protocol=PROTOCOL, verdicts=verdicts))
+            signature = self._lab.key.sign(body).hex()
+            self._idle.pop().send(body, f"{SIGNATURE_HEADER}: {signature}\r\n")
 
-    def _judged(self, result: Result) -> None:
-        body = self._judge.receive()
+    def _judged(self, judge: Connection, result: Result) -> None:
+        body = judge.receive()
         if body is None:
             return
         outcomes = self._decode_verdicts(body).outcomes
@@ -278,10 +276,11 @@ class Load:
         if accepted != len(outcomes):
             raise RuntimeError("a verdict was not taken")
         result.accepted += accepted
-        self._judging = False
+        self._idle.append(judge)
 
     def _close(self) -> None:
         for client in self._clients:
             client.connection.socket.close()
-        self._judge.socket.close()
+        for judge in self._judges:
+            judge.socket.close()
         self._selector.close()

@@ -50,6 +50,8 @@ CALM_WINDOW = 64
 
 # --- keeping ------------------------------------------------------------------------------------
 EVENTS_KEPT_DAYS = 30
+ABSENT_S = 3600
+"""What a host silent for so long was to be told is no longer kept ready for it."""
 PROBE_AGAIN_S = 86_400.0
 PROBE_RETRY_S = 15.0
 ONLINE_S = 90

@@ -66,10 +66,11 @@ DELETE FROM workunits_event WHERE id IN (
   SELECT id FROM (SELECT id, created FROM workunits_event ORDER BY id LIMIT %(limit)s) AS lowest
   WHERE created < now() - make_interval(days => {limits.EVENTS_KEPT_DAYS}))"""  # noqa: S608
 
+# A host that comes back later names what it still keeps, and is told then.
 _STALE_TOLD = f"""
 DELETE FROM workunits_pendinglease WHERE lease_id IN (
-  SELECT lease_id FROM workunits_pendinglease WHERE NOT live
-    AND deadline < now() - make_interval(secs => {limits.REPORT_LIFETIME_S})
+  SELECT p.lease_id FROM workunits_pendinglease p JOIN workunits_host h ON h.id = p.host_id
+  WHERE NOT p.live AND h.last_seen < now() - make_interval(secs => {limits.ABSENT_S})
   LIMIT %(limit)s)"""  # noqa: S608
 
 _OLD_DEVICES = """

@@ -34,11 +34,22 @@ INSERT INTO workunits_siteepoch (id, epoch, since) VALUES (1, gen_random_uuid(),
 """
 
 
+# Rows of these tables come and go, and many share one key: in lists of equal keys an index could
+# forget dead entries only all at once, and every look at the first one would walk over them.
+INDEXES = """
+ALTER INDEX opening_memory SET (deduplicate_items = off);
+ALTER INDEX opening_order SET (deduplicate_items = off);
+ALTER INDEX pending_lab SET (deduplicate_items = off);
+ALTER INDEX pending_account_host SET (deduplicate_items = off);
+"""
+
+
 class Migration(migrations.Migration):
     dependencies = [("workunits", "0001_initial")]
 
     operations = [
         migrations.RunSQL(LEDGER, LEDGER_BACK),
         migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
+        migrations.RunSQL(INDEXES, migrations.RunSQL.noop),
         migrations.RunSQL(EPOCH, migrations.RunSQL.noop),
     ]

@@ -315,6 +315,18 @@ def test_a_report_without_a_verdict_lapses(lab: Researcher, volunteer: Volunteer
     assert Unit.objects.get().state == UnitState.OPEN
 
 
+def test_an_absent_host_is_told_when_it_comes_back(lab: Researcher, volunteer: Volunteer) -> None:
+    lab.job(units=1)
+    (lease,) = volunteer.ask(1).leases
+    volunteer.ask(done=[done(lease)])
+    lab.judge(verdict(lease))
+    assert sweeps.clean_up() == 0
+    set_back("host", "last_seen", "2 hours")
+    assert sweeps.clean_up() == 1
+    assert volunteer.ask().settled == []
+    assert [s.flops for s in volunteer.ask(done=[done(lease)]).settled] == [1000]
+
+
 def test_row_14_old_events_go_in_batches(lab: Researcher, volunteer: Volunteer) -> None:
     lab.job(units=50)
     volunteer.ask(50)

@@ -161,9 +161,9 @@ def test_leases_whose_end_nobody_came_to_hear_are_forgotten() -> None:
     first = PendingLease.objects.order_by("pk")[0]
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE workunits_pendinglease SET live = false, open = false,"
-            " deadline = now() - interval '20 days' WHERE lease_id = %s",
+            "UPDATE workunits_pendinglease SET live = false, open = false WHERE lease_id = %s",
             [first.pk],
         )
+        cursor.execute("UPDATE workunits_host SET last_seen = now() - interval '2 hours'")
     assert sweeps.clean_up() == 1
     assert PendingLease.objects.count() == 1
