@@ -96,6 +96,10 @@ class Waiters:
         if not self._all:
             self.somebody.clear()
 
+    def has_clients(self) -> bool:
+        """Whether a device idles until its request is answered."""
+        return any(isinstance(waiter.ticket, ClientTicket) for waiter in self._all)
+
     def snapshot(self) -> list[Waiter]:
         return list(self._all)
 

@@ -103,7 +103,7 @@ class _Bands:
         rows, columns = tile.shape
         height = max(1, BAND_BYTES // (columns * numpy.dtype(run.plan.dtype).itemsize))
         self._starts = range(0, rows, height)
-        self._buffer = numpy.empty((min(height, rows), columns), run.plan.dtype)
+        self._buffer = run.buffers.array((min(height, rows), columns), run.plan.dtype)
         self._held = -1
 
     def judge(self, check: ColumnBlockCheck) -> list[tuple[int, TileCheck]]:

@@ -6,6 +6,7 @@ import threading
 
 from goblin_labnode.array_uploads import ArrayUploads
 from goblin_labnode.arrays import UPLOADED, ArrayRegistry
+from goblin_labnode.buffers import Buffers
 from goblin_labnode.changes import Changes
 from goblin_labnode.config import Config, Folder
 from goblin_labnode.keys import Secrets, certificate_digest
@@ -42,6 +43,7 @@ class Node:
         self.array_uploads = ArrayUploads(folder, self.arrays, secrets.id_key_bytes)
         self.uploads = Uploads(folder.staging, secrets.blob_key_bytes)
         self.panels = PanelStore(config.cache_bytes)
+        self.buffers = Buffers()
         self.changes = Changes()
         self.proofs = Proofs()
         offset = float(self.database.recall("site_offset", "0"))
@@ -79,7 +81,11 @@ class Node:
     def add(self, record: RunRecord) -> Run:
         """Take an unfinished run among the live ones, with all that is stored of it."""
         run = Run(
-            record, load_units(self.database, record.run), self.secrets.blob_key_bytes, self.panels
+            record,
+            load_units(self.database, record.run),
+            self.secrets.blob_key_bytes,
+            self.panels,
+            self.buffers,
         )
         run.blobs.update(load_panels(self.database, record.run))
         run.leases.update({each.lease: each for each in load_leases(self.database, record.run)})

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from goblin_labnode.arrays import ArrayRegistry
+from goblin_labnode.buffers import Buffers
 from goblin_labnode.files import DataFile
 from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest, panel_key
 from goblin_labnode.matrices import Matrix
@@ -29,9 +30,15 @@ class Run:
     """One attempt at a job, while it is not finished. `lock` guards what several threads change."""
 
     def __init__(
-        self, record: RunRecord, units: list[UnitRecord], blob_key: bytes, panels: PanelStore
+        self,
+        record: RunRecord,
+        units: list[UnitRecord],
+        blob_key: bytes,
+        panels: PanelStore,
+        buffers: Buffers,
     ) -> None:
         self.record = record
+        self.buffers = buffers
         self.run = record.run
         self.plan = record.plan
         self.lock = threading.RLock()
@@ -91,7 +98,8 @@ class Run:
     def read_panel(self, panel: Panel) -> NDArray[Any]:
         """The panel as it lies in the file now; raises if the file is not what it was."""
         matrix = self.matrices()[0 if panel.operand == "a" else 1]
-        values = matrix.read(*panel.rows, *panel.columns)
+        memory = self.buffers.array(panel.shape, matrix.dtype)
+        values = matrix.read(*panel.rows, *panel.columns, out=memory)
         matrix.file.check()
         return values
 
