@@ -2,93 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
 import msgspec
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from client.tests.driver import LABS, OFFLINE, Driver, lease, one, result
 from goblin_client.scheduling import actions, events
 from goblin_client.scheduling.events import Failure, Trouble
-from goblin_client.scheduling.scheduler import Scheduler
-from goblin_client.store import KeptResult
 from goblin_wire.exchange import (
     Ended,
-    ExchangeReply,
     ExchangeRequest,
     LabAddress,
-    Lease,
     Settled,
     Unknown,
     Want,
 )
-
-LABS = ["1" * 32, "2" * 32]
-OFFLINE = Failure(Trouble.ENDPOINT, "unreachable", "The lab is away.")
-
-
-def lease(number: int, *, lab: int = 0, device: str = "cpu", seconds: float = 60.0) -> Lease:
-    return Lease(
-        lease=f"{number:032x}",
-        unit=f"{number:032x}",
-        device=device,
-        seconds=seconds,
-        flops=1000,
-        memory=100,
-        input_bytes=50,
-        output_bytes=20,
-        lab=LabAddress(lab=LABS[lab], endpoint="https://lab.example"),
-        capability="c.s",
-    )
-
-
-def result(of: Lease) -> KeptResult:
-    return KeptResult(lease=of, digests=["d" * 64], sizes=[20], seconds=0.5, made=0.0)
-
-
-class Driver:
-    """Feeds a scheduler and keeps what it wants done."""
-
-    def __init__(self, *devices: str) -> None:
-        numbers = itertools.count()
-        self.scheduler = Scheduler(
-            "a" * 32, 0, devices or ("cpu",), nonce=lambda: f"{next(numbers):016x}"
-        )
-        self.now = 100.0
-        self.done: list[Any] = []
-        for device in devices or ("cpu",):
-            self.tell(events.DeviceReady(device, 10_000, "class", 1e9))
-
-    @property
-    def state(self) -> Any:
-        return self.scheduler.state
-
-    def tell(self, event: Any, *, after: float = 0.0) -> list[Any]:
-        self.now += after
-        new = self.scheduler.handle(event, self.now)
-        self.done += new
-        return new
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [action for action in self.done if isinstance(action, kind)]
-
-    def reply(self, *leases: Lease, **members: Any) -> list[Any]:
-        return self.tell(events.Replied(ExchangeReply(leases=list(leases), **members)))
-
-    def fetched(self, of: Lease) -> list[Any]:
-        self.tell(events.Admitted(of.lease, 2, 10))
-        self.tell(events.Arrived(of.lease, 2, 50))
-        return self.tell(events.FetchEnded(of.lease))
-
-    def to_upload(self, of: Lease) -> list[Any]:
-        self.fetched(of)
-        return self.tell(events.Computed(of.device, result(of)))
-
-
-def one(found: list[Any], kind: type[Any]) -> Any:
-    (action,) = [each for each in found if isinstance(each, kind)]
-    return action
 
 
 def test_an_idle_device_asks_at_once_for_two_units() -> None:
@@ -395,158 +321,6 @@ def test_two_devices_are_kept_busy_by_themselves() -> None:
     for number, device in ((1, "cpu"), (3, "gpu0")):
         driver.fetched(lease(number, device=device))
     assert {each.device for each in driver.of(actions.Compute)} == {"cpu", "gpu0"}
-
-
-class Network:
-    """A site, labs and a device that do anything at all, driven by drawn choices."""
-
-    def __init__(self, data: st.DataObject) -> None:
-        self.data = data
-        self.driver = Driver()
-        self.numbers = itertools.count(1)
-        self.flying: list[Any] = []
-        self.computing: dict[str, Lease] = {}
-        self.open: dict[str, Lease] = {}
-        self.reported: set[str] = set()
-        self.settled: set[str] = set()
-        self.take(self.driver.done)
-
-    def pick(self, *choices: Any) -> Any:
-        return self.data.draw(st.sampled_from(choices))
-
-    def take(self, found: list[Any]) -> None:
-        for action in found:
-            if isinstance(action, actions.Compute):
-                assert action.lease.lease not in self.computing
-                self.computing[action.lease.lease] = action.lease
-            elif isinstance(action, actions.CancelCompute):
-                del self.computing[action.lease]
-            elif isinstance(
-                action,
-                actions.Send
-                | actions.Fetch
-                | actions.Upload
-                | actions.AwaitWork
-                | actions.StartDevice,
-            ):
-                self.flying.append(action)
-        assert len(self.computing) <= 2
-        for kind in (actions.Send, actions.AwaitWork):
-            assert sum(isinstance(each, kind) for each in self.flying) <= 1
-
-    def tell(self, event: Any) -> None:
-        self.take(self.driver.tell(event, after=self.pick(0.0, 0.01, 1.0)))
-
-    def step(self, *, well: bool) -> None:
-        """Something that is under way ends, well or not; or time passes."""
-        if self.computing and self.pick(True, False):
-            self.compute(well)
-        elif self.flying:
-            action = self.flying.pop(0 if well else self.pick(*range(len(self.flying))))
-            getattr(self, f"on_{type(action).__name__}")(action, well)
-        else:
-            pause = min(60.0, max(0.0, self.driver.scheduler.wake_at - self.driver.now))
-            self.take(self.driver.tell(events.Ticked(), after=pause))
-
-    def compute(self, well: bool) -> None:
-        found = next(iter(self.computing.values()))
-        kind = "fine" if well else self.pick("fine", "fine", "failed", "crash")
-        if kind == "crash":
-            self.computing.clear()
-            self.tell(events.DeviceLost("cpu", "failed", "crash"))
-            return
-        del self.computing[found.lease]
-        self.tell(
-            events.Computed("cpu", result(found))
-            if kind == "fine"
-            else events.ComputeFailed("cpu", found.lease, "failed", "no")
-        )
-
-    def on_Send(self, action: actions.Send, well: bool) -> None:
-        if not well and self.pick(True, False):
-            self.tell(events.NotReplied("unreachable", "away"))
-            return
-        request = action.request
-        for returned in request.returned:
-            self.open.pop(returned.lease, None)
-        for done in request.done:
-            if self.open.pop(done.lease, None):
-                self.reported.add(done.lease)
-        self.tell(events.Replied(self.answer(request, well)))
-
-    def answer(self, request: ExchangeRequest, well: bool) -> ExchangeReply:
-        leases = []
-        for _ in range(sum(want.units for want in request.want) if len(self.open) < 8 else 0):
-            made = lease(next(self.numbers), lab=self.pick(0, 1))
-            self.open[made.lease] = made
-            leases.append(made)
-        listed = {each.lease for each in request.holding}
-        again = [
-            each for each in self.open.values() if each.lease not in listed and each not in leases
-        ]
-        new = [each.lease for each in request.done if well or self.pick(True, False)]
-        self.settled.update(new)
-        return ExchangeReply(
-            leases=leases if well or self.pick(True, True, False) else [],
-            again=again,
-            settled=[Settled(lease=each, verdict="accepted") for each in new],
-            wait_url="https://site.example/wait",
-            ticket="t",
-        )
-
-    def on_AwaitWork(self, _action: actions.AwaitWork, well: bool) -> None:
-        self.tell(events.Waited(failed=not well))
-
-    def on_StartDevice(self, _action: actions.StartDevice, _well: bool) -> None:
-        self.tell(events.DeviceReady("cpu", 10_000, "class", 1e9))
-
-    def on_Fetch(self, action: actions.Fetch, well: bool) -> None:
-        name = action.lease.lease
-        self.tell(events.Admitted(name, 4, 10))
-        self.tell(events.Arrived(name, 2, 20))
-        trouble = None if well else self.pick(None, None, *Trouble)
-        if trouble is None:
-            self.tell(events.Arrived(name, 4, 50))
-        self.tell(events.FetchEnded(name, trouble and Failure(trouble, "failed", "no")))
-
-    def on_Upload(self, action: actions.Upload, well: bool) -> None:
-        trouble = None if well else self.pick(None, None, *Trouble)
-        self.tell(
-            events.UploadEnded(
-                action.result.lease.lease, trouble and Failure(trouble, "failed", "no")
-            )
-        )
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_whatever_happens_every_unit_comes_to_an_end(data: st.DataObject) -> None:
-    network = Network(data)
-    for _ in range(data.draw(st.integers(0, 60))):
-        network.step(well=False)
-    network.tell(events.StopAsked())
-    for _ in range(300):
-        if network.driver.state.over:
-            break
-        network.step(well=True)
-    assert network.driver.state.over
-    left = network.driver.state.works.values()
-    assert all(work.result is not None for work in left)
-    assert not [each for each in network.computing if each not in network.driver.state.works]
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_after_any_trouble_a_healthy_network_finishes_units_again(data: st.DataObject) -> None:
-    network = Network(data)
-    for _ in range(data.draw(st.integers(0, 60))):
-        network.step(well=False)
-    before = len(network.settled)
-    for _ in range(400):
-        network.step(well=True)
-        if len(network.settled) >= before + 3:
-            return
-    raise AssertionError("the client stopped working")
 
 
 def test_messages_survive_the_wire() -> None:
