@@ -12,6 +12,8 @@ from django.db import OperationalError, connection
 from goblin_wire.states import LeaseState, UnitState
 from workunits import quorum, sweeps
 from workunits.batches import act_on_all
+from workunits.changes import Changes
+from workunits.database import run
 from workunits.models import Event, Job, LabNode, Lease, PendingLease, Unit
 from workunits.tests.world import Researcher, Volunteer, done
 
@@ -30,14 +32,14 @@ def overdue() -> None:
 def poison(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Positions of units that the quorum machine cannot deal with."""
     positions: set[int] = set()
-    decide = sweeps.Changes.happen
+    decide = Changes.happen
 
     def happen(self: Any, held: Any, happening: quorum.Happening) -> None:
         if held.row.position in positions:
             raise ValueError("a row that nobody foresaw")
         decide(self, held, happening)
 
-    monkeypatch.setattr(sweeps.Changes, "happen", happen)
+    monkeypatch.setattr(Changes, "happen", happen)
     return positions
 
 
@@ -135,7 +137,6 @@ def test_row_14_a_million_old_events_go_in_bounded_time(monkeypatch: pytest.Monk
     Volunteer.make().ask(1)
     kept = set(Event.objects.filter(lease_id__isnull=False).values_list("id", flat=True))
     took: list[float] = []
-    run = sweeps.run
 
     def timed(sql: str, parameters: Any = None) -> int:
         began = time.monotonic()
