@@ -323,6 +323,18 @@ def test_two_devices_are_kept_busy_by_themselves() -> None:
     assert {each.device for each in driver.of(actions.Compute)} == {"cpu", "gpu0"}
 
 
+def test_where_no_other_device_counts_the_processor_computes() -> None:
+    driver = Driver("gpu0", "gpu1")
+    found = driver.tell(events.DeviceRefused("gpu0", "It failed its self-test."))
+    assert not [each for each in found if isinstance(each, actions.StartDevice)]
+    found = driver.tell(events.DeviceRefused("gpu1", "It is gone."))
+    assert one(found, actions.StartDevice).device == "cpu"
+    assert any("processor" in each.text for each in driver.of(actions.Notice))
+    assert driver.state.devices["gpu0"].refused == "It failed its self-test."
+    found = driver.tell(events.DeviceRefused("cpu", "Nothing computes."))
+    assert not [each for each in found if isinstance(each, actions.StartDevice)]
+
+
 def test_messages_survive_the_wire() -> None:
     driver = Driver()
     request = driver.of(actions.Send)[0].request

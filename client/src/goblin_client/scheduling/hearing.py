@@ -9,7 +9,7 @@ from goblin_client.scheduling import actions, events
 from goblin_client.scheduling.conversation import MESSAGE_FAULTS, REFUSALS
 from goblin_client.scheduling.events import Event, Failure, Trouble
 from goblin_client.scheduling.state import NEVER, State
-from goblin_client.scheduling.work import Work
+from goblin_client.scheduling.work import Device, Work
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Lease
 from goblin_wire.states import WorkState
 
@@ -199,6 +199,10 @@ def device_refused(state: State, event: events.DeviceRefused) -> None:
     state.do(actions.Notice(f"{device.name} is not used: {event.detail}"))
     state.requeue(device)
     state.hand_back_all(state.queue(device.name), "failed", event.detail)
+    if "cpu" not in state.devices and all(each.refused for each in state.devices.values()):
+        state.devices["cpu"] = Device("cpu")
+        state.do(actions.StartDevice("cpu"))
+        state.do(actions.Notice("No other device counts, so the processor computes."))
 
 
 def device_lost(state: State, event: events.DeviceLost) -> None:
