@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -25,6 +26,7 @@ from goblin_wire.problems import (
     NotFound,
     Problem,
     TooLarge,
+    Unavailable,
     UnsupportedMedia,
     WrongLength,
 )
@@ -35,6 +37,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 PIECE_BYTES = MIB
 """Bodies are handed on in pieces of at least this size."""
+BODY_SILENCE_S = 60.0
+"""A body that does not go on for so long is given up; an upload goes on from where it stands."""
 
 
 def application(routes: list[BaseRoute], guard: Callable[[ASGIApp], ASGIApp]) -> ASGIApp:
@@ -96,7 +100,7 @@ async def read_message(request: Request, kind: type[T]) -> T:
     if media != "application/json":
         raise UnsupportedMedia("The body must be application/json.")
     body = bytearray()
-    async for piece in request.stream():
+    async for piece in _stream(request):
         body += piece
         if len(body) > MAX_JSON_BYTES:
             raise TooLarge(f"At most {MAX_JSON_BYTES} bytes are accepted.")
@@ -114,10 +118,13 @@ def content_length(request: Request) -> int:
 
 
 async def pieces(request: Request, length: int) -> AsyncIterator[list[bytes]]:
-    """The body in groups of chunks of at least `PIECE_BYTES`. Raises `WrongLength`."""
+    """The body in groups of chunks of at least `PIECE_BYTES`.
+
+    Raises `WrongLength`, or `Unavailable` for a body that falls silent.
+    """
     group: list[bytes] = []
     size = received = 0
-    async for chunk in request.stream():
+    async for chunk in _stream(request):
         received += len(chunk)
         if received > length:
             raise WrongLength
@@ -131,6 +138,19 @@ async def pieces(request: Request, length: int) -> AsyncIterator[list[bytes]]:
         yield group
     if received != length:
         raise WrongLength(f"{length} bytes were announced, {received} arrived.")
+
+
+async def _stream(request: Request) -> AsyncIterator[bytes]:
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(BODY_SILENCE_S):
+                chunk = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Unavailable("The body was silent for too long.", retry_after=1.0) from None
+        yield chunk
 
 
 def integer(values: Mapping[str, str], name: str, default: int = 0) -> int:
