@@ -22,14 +22,17 @@ pytestmark = pytest.mark.network
 
 
 def settled(volunteer: ScriptedVolunteer, lease: Lease) -> tuple[str, str]:
-    """Verdict and reason of a lease, once the site tells them."""
+    """Verdict and reason of a lease, once the site tells them.
+
+    A verdict that overtakes the report ends the lease instead of settling it.
+    """
 
     def ask() -> object:
         volunteer.exchange()
-        return volunteer.settled.get(lease.lease)
+        return volunteer.settled.get(lease.lease) or volunteer.ended.get(lease.lease)
 
     fate = eventually(ask, "the lease is not settled")
-    return fate.verdict, fate.reason
+    return getattr(fate, "verdict", "rejected"), fate.reason
 
 
 def content(tile: Matrix) -> Matrix:

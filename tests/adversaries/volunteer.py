@@ -31,6 +31,7 @@ class ScriptedVolunteer:
         self.seq = 0
         self.memory = memory
         self.settled: dict[str, Any] = {}
+        self.ended: dict[str, Any] = {}
         self._manifests: dict[str, Manifest] = {}
 
     def exchange(self, *, units: int = 0, **parts: Any) -> ExchangeReply:
@@ -47,6 +48,7 @@ class ScriptedVolunteer:
         )
         reply = self.site.call("POST", "/api/v1/exchange", request, ExchangeReply)
         self.settled |= {settled.lease: settled for settled in reply.settled}
+        self.ended |= {ended.lease: ended for ended in reply.ended}
         return reply
 
     def _want(self, units: int) -> Want:
