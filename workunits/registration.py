@@ -46,9 +46,11 @@ WITH made AS (
 UPDATE workunits_job SET registered = registered + (SELECT count(*) FROM made)
 WHERE id = %(job)s"""  # noqa: S608
 
+# Asked per row (OFFSET 0): as a join it was planned to walk over all units of the lab.
 _DIFFERENT = f"""
 SELECT count(*) AS units FROM {_COLUMNS}
-LEFT JOIN workunits_unit u ON u.lab_id = %(lab)s AND u.uid = v.uid
+LEFT JOIN LATERAL (
+  SELECT * FROM workunits_unit x WHERE x.lab_id = %(lab)s AND x.uid = v.uid OFFSET 0) u ON true
 WHERE (u.job_id, u.position, u.manifest, u.flops, u.memory, u.input_bytes, u.output_bytes,
        u.policy, u.catalogue, u.copies)
    IS DISTINCT FROM

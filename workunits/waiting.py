@@ -17,6 +17,9 @@ _MOST = limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT
 CROWD = 4
 """Clients woken per opening: some of them will be too late, all of them would be a stampede."""
 
+QUIET_EVENTS = ("leased", "reported", "accepted")
+"""A lab is not woken for these: it has the result, and judged it, before the site hears of it."""
+
 QUERY = f"""
 WITH ready AS MATERIALIZED (
   SELECT j.id FROM workunits_job j
@@ -45,7 +48,7 @@ WHERE (SELECT online > 0 AND online >= 2 * v.devices OR 2 * online <= v.devices 
        FROM network) OR EXISTS (
   SELECT 1 FROM workunits_event e
   WHERE e.lab_id = v.lab AND (e.xid, e.id) > (v.xid::text::xid8, v.event)
-    AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND e.kind <> 'leased')
+    AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND e.kind <> ALL(%(quiet)s))
 UNION ALL
 SELECT v.n, 'told', 0
 FROM unnest(%(c_n)s::integer[], %(c_account)s::bigint[], %(c_host)s::bigint[])
@@ -104,9 +107,9 @@ class Waiters:
         return list(self._all)
 
 
-def parameters(waiters: list[Waiter]) -> dict[str, list[int]]:
+def parameters(waiters: list[Waiter]) -> dict[str, list[Any]]:
     """The arrays that `QUERY` takes; `n` is the index in `waiters`."""
-    arrays: dict[str, list[int]] = {
+    arrays: dict[str, list[Any]] = {
         name: []
         for name in (
             "l_n",
@@ -134,10 +137,11 @@ def parameters(waiters: list[Waiter]) -> dict[str, list[int]]:
                     c_memory=memory,
                     c_catalogue=catalogue,
                 )
+    arrays["quiet"] = list(QUIET_EVENTS)
     return arrays
 
 
-def _append(arrays: dict[str, list[int]], **values: int) -> None:
+def _append(arrays: dict[str, list[Any]], **values: int) -> None:
     for name, value in values.items():
         arrays[name].append(value)
 

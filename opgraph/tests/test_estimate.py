@@ -72,7 +72,7 @@ def test_bytes_memory_and_disk_are_those_of_the_plan() -> None:
     assert found.down_bytes == plan.down_bytes(2)
     assert found.up_bytes == 4 * 8192**2
     assert found.memory_bytes == plan.memory_bytes
-    assert found.lab_disk_bytes == 4 * 8192**2 + 4 * 4 * 2048**2
+    assert found.lab_disk_bytes == 4 * 8192**2 + 4 * 4 * 2048 * 4096
     assert found.exposure == plan.exposure(2)
     assert json.loads(json.dumps(found.to_dict()))["seconds"] == list(found.seconds)
 

@@ -11,6 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
+from goblin_wire.exchange import Returned
 from goblin_wire.problems import CapabilityInvalid
 from gpugoblin_site import asgi_wait
 from gpugoblin_site.asgi_wait import WaitingRoom
@@ -86,13 +87,16 @@ def test_row_22_an_idle_client_is_woken_by_new_work() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lab_is_woken_by_a_report_and_not_by_a_lease() -> None:
+def test_a_lab_is_woken_by_what_it_has_to_act_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asgi_wait, "WAIT_S", 1.0)
     lab, volunteer = Researcher.make(), Volunteer.make()
-    lab.job(units=1)
+    lab.job(units=2)
     lab.events()
-    (lease,) = volunteer.ask(1).leases
+    kept, returned = volunteer.ask(2).leases
     ticket = lab.events().ticket
-    assert waits_for(ticket, lambda: volunteer.ask(done=[done(lease)])) < 2
+    assert waits_for(ticket, lambda: volunteer.ask(done=[done(kept)])) > 0.6
+    back = Returned(lease=returned.lease, code="failed")
+    assert waits_for(ticket, lambda: volunteer.ask(returned=[back])) < 0.5
 
 
 @pytest.mark.django_db(transaction=True)

@@ -48,9 +48,10 @@ class Buffers:
             if idle:
                 self._held -= size
                 return idle.pop()
-        memory = mmap.mmap(-1, size)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
+        if not hasattr(mmap, "MADV_HUGEPAGE"):
+            return mmap.mmap(-1, size)
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(mmap.MADV_HUGEPAGE)
         return memory
 
     def _give(self, memory: mmap.mmap) -> None:

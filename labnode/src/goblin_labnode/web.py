@@ -35,7 +35,7 @@ from goblin_wire.protocol import MAX_JSON_BYTES, MIB
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-PIECE_BYTES = MIB
+PIECE_BYTES = 4 * MIB
 """Bodies are handed on in pieces of at least this size."""
 BODY_SILENCE_S = 60.0
 """A body that does not go on for so long is given up; an upload goes on from where it stands."""

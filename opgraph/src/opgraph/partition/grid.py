@@ -32,9 +32,9 @@ SPLIT_ABOVE_BYTES = 1 << 20
 SLICES_BYTES = 1 << 28
 """Two slices of a thin tile need no more than this, though the memory is there."""
 
-TILES_PER_DEVICE = 8
-PREFERRED_TILE_ELEMENTS = 1 << 21
-"""2048 x 1024: tiles are not cut smaller to have several for each device."""
+TILES_PER_DEVICE = 4
+PREFERRED_TILE_ELEMENTS = 1 << 22
+"""2048 x 2048: tiles are not cut smaller to have several for each device."""
 
 SMALLEST_TILE_ELEMENTS = 1 << 20
 """1024 x 1024: nor smaller than this to have one for each; memory and exposure may demand it."""
