@@ -181,3 +181,25 @@ def test_a_crowd_is_not_woken_for_a_single_unit() -> None:
         return waiting.wake(held, [(n, "work", 1) for n in range(100)])
 
     assert asyncio.run(play()) == waiting.CROWD
+
+
+@pytest.mark.django_db(transaction=True)
+def test_row_22_a_surge_of_idle_clients_is_busy_within_seconds() -> None:
+    lab, volunteers = Researcher.make(), [Volunteer.make() for _ in range(30)]
+
+    async def play(room: WaitingRoom) -> float:
+        async def find_work(volunteer: Volunteer) -> None:
+            reply = await sync_to_async(volunteer.ask)(1)
+            while not reply.leases:
+                await get(room, "/wait", f"ticket={reply.ticket}")
+                reply = await sync_to_async(volunteer.ask)(1)
+
+        looking = [asyncio.create_task(find_work(volunteer)) for volunteer in volunteers]
+        await asyncio.sleep(1.0)
+        assert not any(each.done() for each in looking)
+        await sync_to_async(lab.job)(units=len(volunteers))
+        started = time.monotonic()
+        await asyncio.wait_for(asyncio.gather(*looking), 20)
+        return time.monotonic() - started
+
+    assert with_room(play) < 10
