@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 from apscheduler.schedulers.background import BackgroundScheduler
-from django.db import close_old_connections, connection
+from django.db import OperationalError, close_old_connections, connection
 
 from accounts import housekeeping
 from gpugoblin_site import logs
@@ -19,6 +19,8 @@ from workunits.database import run
 LOCK = 0x676F626C696E
 """The advisory lock of the leader."""
 POLL_S = 0.5
+RETRY_S = 1.0
+"""Pause before a lost database is asked again."""
 MISFIRE_S = 30
 
 _log = logs.logger("scheduler")
@@ -53,8 +55,18 @@ class Scheduler:
     def stop(self) -> None:
         self._stop.set()
 
+    def run_until_stopped(self) -> None:
+        """Lead, or wait to lead, through every loss of the database."""
+        while not self._stop.is_set():
+            try:
+                if self.run():
+                    return
+            except (psycopg.OperationalError, OperationalError) as error:
+                _log.warning("database", error=str(error))
+            self._stop.wait(RETRY_S)
+
     def run(self) -> bool:
-        """True when it was stopped; false when the lock was lost and the process should end."""
+        """True when it was stopped; false when the lock was lost: another may lead by now."""
         with _direct_connection() as lock:
             while not self._stop.is_set():
                 if _acquired(lock):

@@ -7,7 +7,8 @@ import pytest
 from tests.faults.round import play
 from tests.network import Network
 
-SEEDS = (11, 12, 13)
+SEEDS = (13, 33, 37)
+"""A volunteer twice; the database, then the lab node twice; the web, the lab node, the web."""
 
 
 @pytest.fixture(scope="module")

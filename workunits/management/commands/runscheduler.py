@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from types import FrameType
 from typing import Any
 
@@ -23,5 +22,4 @@ class Command(BaseCommand):
 
         signal.signal(signal.SIGTERM, stop)
         signal.signal(signal.SIGINT, stop)
-        if not scheduler.run():
-            sys.exit(1)
+        scheduler.run_until_stopped()
