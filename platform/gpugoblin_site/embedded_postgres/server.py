@@ -35,7 +35,7 @@ SETTINGS = {
     "log_timezone": "UTC",
 }
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
-"""A crash of the machine loses data. A killed server loses no commit: the fault tests rely on it."""
+"""A crash of the machine loses data; a killed server loses no commit, as the fault tests need."""
 
 
 class EmbeddedPostgres:
