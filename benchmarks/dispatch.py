@@ -98,7 +98,8 @@ def _growth(
         _measure(full, full_lab, postgres, GROWTH_BATCH, WARM_UP_S)
         progress(f"filling in {options.finished} finished units")
         fill(full_url, options.finished)
-        full_lab.register(UNITS)
+        for its_lab in (lab, full_lab):  # a pair must not run out of units
+            its_lab.register(UNITS)
         for database in (url, full_url):
             settle(database)
         for site, its_lab in ((fresh, lab), (full, full_lab)):
