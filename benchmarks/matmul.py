@@ -2,6 +2,7 @@
 
 Two volunteers of one thread each are connected and waiting; everything runs on this machine over
 plain HTTP on loopback; the clock runs from `submit()` to `result()`, and every tile is verified.
+The database of the network does not wait for the disk (no fsync); the lab node does.
 numpy multiplies arrays in memory on two threads, dask.distributed runs two workers of one thread.
 Each repetition has new numbers, so that no cache of an earlier one helps.
 """

@@ -98,10 +98,10 @@ def endpoint(
                 return response
             return answer(request, ids)
 
-        def described(_view: APIView, _request: Any, **_ids: str) -> HttpResponse:
-            raise NotImplementedError
+        def described(_view: APIView, request: Any, **ids: str) -> HttpResponse:
+            return answer(request, ids)
 
-        # REST framework finds the methods for the description by name; requests never get there.
+        # REST framework finds the methods for the description by name.
         decorator = openapi.describe(handle, request, reply, scope, problems)
         setattr(Endpoint, method.lower(), decorator(described))
         Endpoint.dispatch = dispatch  # type: ignore[method-assign, assignment]
