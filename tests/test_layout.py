@@ -141,8 +141,13 @@ def test_version_names_the_licence(module: str) -> None:
     said = subprocess.run(
         [sys.executable, "-m", module, "--version"], check=True, capture_output=True, text=True
     ).stdout
-    assert "0.1.0" in said
-    assert "PolyForm Noncommercial" in said
+    first, *notice = said.splitlines()
+    assert "0.1.0" in first
+    licence = "https://polyformproject.org/licenses/noncommercial/1.0.0"
+    assert notice == [
+        f"Licence: PolyForm Noncommercial 1.0.0, {licence}",
+        "Required Notice: Copyright GPU Goblin (https://gpugoblin.com)",
+    ]
 
 
 def test_rooms_import_only_what_they_may() -> None:

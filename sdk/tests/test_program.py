@@ -35,6 +35,11 @@ def test_wrong_use_is_status_2() -> None:
     assert end.value.code == 2
 
 
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "list all jobs" in capsys.readouterr().err
+
+
 def test_jobs(job: gpugoblin.Job, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["jobs"]) == 0
     assert f"{job.id}  kernel  running" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`goblin-client`: lends this machine to verified research."""
+"""Lends this machine to verified research."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from goblin_client import __version__
 from goblin_client.errors import ClientError
+from goblin_wire.notice import version_text
 
-VERSION = (
-    f"goblin-client {__version__}\nLicence: PolyForm Noncommercial 1.0.0,"
-    " https://polyformproject.org/licenses/noncommercial/1.0.0\n"
-    "Required Notice: Copyright GPU Goblin (https://gpugoblin.com)"
-)
+EXAMPLE = """\
+to begin:
+  goblin-client join --site https://SITE
+  goblin-client run
+"""
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 TIMES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 MAX_SIZE = 2**53 - 1
@@ -54,10 +55,12 @@ def device(text: str) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="goblin-client", description=__doc__)
-    top.add_argument("--version", action="version", version=VERSION)
+    top = argparse.ArgumentParser(prog="goblin-client", description=__doc__, epilog=EXAMPLE)
+    top.add_argument(
+        "--version", action="version", version=version_text("goblin-client", __version__)
+    )
     top.formatter_class = argparse.RawDescriptionHelpFormatter
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     state = argparse.ArgumentParser(add_help=False)
     state.add_argument("--state", metavar="DIR", help="state directory (default: the user's)")
     _add_join(commands.add_parser("join", parents=[state], help="become a volunteer of a site"))
@@ -79,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_join(join: argparse.ArgumentParser) -> None:
-    join.add_argument("--site", required=True, metavar="URL")
+    join.add_argument("--site", required=True, metavar="URL", help="address of the site")
     join.add_argument(
         "--token",
         default=os.environ.get(TOKEN_VARIABLE),
@@ -120,6 +123,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     arguments = parser().parse_args(argv)
+    if arguments.command is None:
+        parser().print_help(sys.stderr)
+        return 2
     # Only the computing processes calculate; here BLAS would start threads for nothing.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Loaded late: a wrong argument should be told at once.

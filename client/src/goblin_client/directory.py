@@ -53,7 +53,10 @@ class StateDirectory:
         try:
             return msgspec.json.decode(self.membership_file.read_bytes(), type=Membership)
         except FileNotFoundError:
-            raise NotJoined(f"{self.path} has not joined a site.") from None
+            raise NotJoined(
+                f"This machine has not joined a site (nothing is in {self.path}). Join one with:"
+                " goblin-client join --site https://SITE"
+            ) from None
         except msgspec.DecodeError:
             raise NotJoined(f"{self.membership_file} is damaged; join again.") from None
 

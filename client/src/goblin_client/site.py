@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import quote, urlsplit
 
 from goblin_client import __version__
 from goblin_client.errors import ClientError
+from goblin_wire import site_address
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest
 from goblin_wire.http import READ_TIMEOUT_S, HttpClient
 from goblin_wire.problems import BadReply
@@ -24,29 +24,11 @@ class BadSite(ClientError):
 
 
 def check_site(url: str) -> str:
-    """The site's base URL. Raises `BadSite`: tokens are sent over HTTPS or to loopback only."""
+    """The site's base URL. Raises `BadSite`."""
     try:
-        parts = urlsplit(url.strip())
-        host = parts.hostname or ""
-        _ = parts.port
-    except ValueError:
-        raise BadSite(f"{url!r} is not an address.") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise BadSite("The site's address begins with https://.")
-    if parts.username or parts.query or parts.fragment:
-        raise BadSite("The site's address holds no user, query or fragment.")
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise BadSite("A token would travel unprotected: use https://.")
-    return url.strip().rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return site_address.check_site(url)
+    except ValueError as error:
+        raise BadSite(str(error)) from None
 
 
 class Site:

@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from goblin_labnode import __version__
 from goblin_labnode.config import CONTROL_PORT, DATA_PORT, ConfigError, Folder
+from goblin_wire.notice import version_text
 from goblin_wire.problems import Problem
 from goblin_wire.signin import SignInCode
 
 DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 3, 130
-NOTICE = "PolyForm Noncommercial 1.0.0. Copyright GPU Goblin (https://gpugoblin.com)"
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-console = Console()
-errors = Console(stderr=True)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 Directory = Annotated[Path, typer.Argument(help="The lab node's folder.", metavar="DIR")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -30,7 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"goblin-lab {__version__}\nLicence: {NOTICE}")
+        typer.echo(version_text("goblin-lab", __version__))
         raise typer.Exit
 
 
@@ -46,18 +47,35 @@ def _program(
 @app.command()
 def init(
     directory: Directory,
-    site: Annotated[str, typer.Option(help="Address of the site.")],
-    root: Annotated[list[str], typer.Option(help="NAME=PATH of a folder with data; repeatable.")],
+    site: Annotated[str, typer.Option(metavar="URL", help="Address of the site.")],
+    root: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="A folder with data, and its name; repeatable."),
+    ],
     endpoint: Annotated[
-        str | None, typer.Option(help="Where volunteers reach the data listener: https://HOST:PORT")
+        str | None,
+        typer.Option(
+            metavar="https://HOST:PORT", help="Where volunteers reach this lab node from outside."
+        ),
     ] = None,
     data_host: Annotated[
-        str | None, typer.Option(help="Address on which the data listener listens.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Where to listen for volunteers on this machine."),
     ] = None,
-    data_port: Annotated[int, typer.Option(min=0, max=65535)] = DATA_PORT,
-    control_port: Annotated[int, typer.Option(min=0, max=65535)] = CONTROL_PORT,
+    data_port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port that volunteers reach.")
+    ] = DATA_PORT,
+    control_port: Annotated[
+        int,
+        typer.Option(metavar="PORT", min=0, max=65535, help="Port for Python on this machine."),
+    ] = CONTROL_PORT,
     token: Annotated[
-        str | None, typer.Option(envvar="GOBLIN_LAB_TOKEN", help="The lab's token at the site.")
+        str | None,
+        typer.Option(
+            metavar="TOKEN",
+            envvar="GOBLIN_LAB_TOKEN",
+            help="The lab's token; without it you sign in.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,13 +84,14 @@ def init(
 
     folder = Folder(directory.expanduser().absolute())
     wishes = setup.Wishes(
-        site=site.rstrip("/"),
+        site=setup.site_address(site),
         roots=setup.parse_roots(root),
         endpoint=endpoint,
         data_host=data_host,
         data_port=data_port,
         control_port=control_port,
     )
+    setup.own_endpoint(wishes)  # what is wrong is told before anybody signs in
     config = setup.initialise(folder, wishes, token or setup.sign_in(wishes.site, _show_code))
     setup.remember_for_user(folder)
     if as_json:
@@ -80,19 +99,18 @@ def init(
             json.dumps({"lab": config.lab, "folder": str(folder.path), "endpoint": config.endpoint})
         )
         return
-    console.print(f"Lab {config.lab} is set up in {folder.path}.", highlight=False)
-    console.print(
-        f"Volunteers will reach it at {config.endpoint}. In direct mode they see the"
-        " address of this machine, and it sees theirs.",
-        highlight=False,
+    typer.echo(
+        f"Lab {config.lab} is set up in {folder.path}.\n"
+        f"Volunteers will reach it at {config.endpoint}; they see the address of this machine, and"
+        " it sees theirs.\n"
+        f"Next: goblin-lab serve {folder.path}"
     )
-    console.print(f"Next: goblin-lab serve {folder.path}", highlight=False)
 
 
 @app.command()
 def serve(
     directory: Directory,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
 ) -> None:
     """Run the lab node until Ctrl-C."""
     from goblin_labnode.serving import serve as run
@@ -129,16 +147,17 @@ def doctor(directory: Directory, as_json: AsJson = False) -> None:
             )
         )
     else:
-        table = Table(show_header=False, box=None)
+        width = max(len(each.check) for each in findings)
         for each in findings:
-            table.add_row("ok" if each.ok else "[bold red]no[/]", each.check, each.detail)
-        console.print(table)
+            typer.echo(f"{'ok' if each.ok else '!!'}  {each.check:<{width}}  {each.detail}")
     raise typer.Exit(DONE if healthy else FAILED)
 
 
 def _show_code(code: SignInCode) -> None:
-    errors.print(
-        f"Open {code.url}\nand confirm the code [bold]{code.user_code}[/].", highlight=False
+    minutes = max(1, round(code.expires_s / 60))
+    typer.echo(
+        f"Open {code.url}\nand confirm the code {code.user_code} (valid for {minutes} minutes).",
+        err=True,
     )
 
 
@@ -149,10 +168,10 @@ def main() -> None:
     try:
         app()
     except Problem as problem:
-        errors.print(f"{problem.code}: {problem.detail}", highlight=False, markup=False)
+        typer.echo(f"{problem.code}: {problem.detail}", err=True)
         sys.exit(REFUSED if problem.status in (401, 403, 422) else FAILED)
     except (ConfigError, PortTaken) as error:
-        errors.print(str(error), highlight=False, markup=False)
+        typer.echo(str(error), err=True)
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

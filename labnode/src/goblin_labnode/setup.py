@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 import time
@@ -29,6 +28,7 @@ from goblin_wire.http import HttpClient
 from goblin_wire.problems import SignInPending
 from goblin_wire.protocol import PROTOCOL
 from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
+from goblin_wire.site_address import check_site, is_loopback
 from goblin_wire.tokens import Scope
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -64,12 +64,20 @@ def parse_roots(arguments: list[str]) -> dict[str, str]:
     return roots
 
 
+def site_address(text: str) -> str:
+    """The site's base URL. Raises `ConfigError`."""
+    try:
+        return check_site(text)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
 def initialise(folder: Folder, wishes: Wishes, token: str) -> Config:
     """Make, or change, a lab node's folder. Keys that are there stay.
 
     Raises `ConfigError`, or `Problem` where the site refuses or is out of reach.
     """
-    endpoint = _endpoint(wishes)
+    endpoint = own_endpoint(wishes)
     folder.create()
     secrets = _secrets(folder, token)
     if not endpoint.startswith("http://") and not folder.certificate.exists():
@@ -130,14 +138,7 @@ def remember_for_user(folder: Folder) -> Path | None:
     return path
 
 
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _endpoint(wishes: Wishes) -> str:
+def own_endpoint(wishes: Wishes) -> str:
     """Where volunteers reach the data listener. Raises `ConfigError`."""
     if wishes.endpoint is None:
         if is_loopback(urlsplit(wishes.site).hostname or ""):

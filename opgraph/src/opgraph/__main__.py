@@ -1,4 +1,4 @@
-"""`python -m opgraph`: the catalogue, and what a graph in a file is and costs."""
+"""The catalogue of operators, and what a graph in a file is and costs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from opgraph.validation import Limits
 
 VERSION = (
     f"opgraph {opgraph.__version__}, catalogue {CATALOGUE_VERSION}\n"
-    "Copyright GPU Goblin (https://gpugoblin.com)\n"
-    "Licence: PolyForm Noncommercial 1.0.0"
+    "Licence: PolyForm Noncommercial 1.0.0,"
+    " https://polyformproject.org/licenses/noncommercial/1.0.0\n"
+    "Required Notice: Copyright GPU Goblin (https://gpugoblin.com)"
 )
 
 
@@ -39,10 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m opgraph", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=VERSION)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="print JSON")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
     listing = commands.add_parser("catalogue", parents=[shared], help="list the operators")
     listing.set_defaults(describe=lambda _options: _catalogue())
     for name, describe, summary in (

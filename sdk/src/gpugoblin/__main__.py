@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import gpugoblin
+from goblin_wire.notice import version_text
 from gpugoblin.doctor import examine
 from gpugoblin.errors import (
     NotAllowed,
@@ -21,12 +22,7 @@ from gpugoblin.errors import (
 )
 from gpugoblin.lab import Lab, connect
 
-VERSION = (
-    f"gpugoblin {gpugoblin.__version__}\n"
-    "Copyright GPU Goblin (https://gpugoblin.com)\n"
-    "Licence: PolyForm Noncommercial 1.0.0"
-)
-DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 3, 130
+DONE, FAILED, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 _REFUSALS = (TokenInvalid, TokenMissing, WrongScope, NotAllowed, QuotaExceeded)
 
 
@@ -46,11 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gpugoblin", description=gpugoblin.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--version", action="version", version=VERSION)
+    version = version_text("gpugoblin", gpugoblin.__version__)
+    parser.add_argument("--version", action="version", version=version)
+    parser.set_defaults(command=lambda _options: _help(parser))
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--lab", help="folder of the lab node, or URL (key: GPUGOBLIN_KEY)")
     shared.add_argument("--json", action="store_true", help="print JSON")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name, command, summary, takes_job in (
         ("jobs", _jobs, "list all jobs of the lab node", False),
         ("job", _job, "say what a job does and why", True),
@@ -60,8 +58,13 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, parents=[shared], help=summary)
         sub.set_defaults(command=command)
         if takes_job:
-            sub.add_argument("job", help="name or id")
+            sub.add_argument("job", metavar="JOB", help="name or id")
     return parser
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    parser.print_help(sys.stderr)
+    return USAGE
 
 
 def _jobs(options: argparse.Namespace) -> int:

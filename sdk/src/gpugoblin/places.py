@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -15,6 +14,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta, Struct
 
+from goblin_wire.site_address import is_loopback
 from gpugoblin.errors import EndpointRefused, TokenMissing, UnknownLab
 
 LAB_VARIABLE = "GPUGOBLIN_LAB"
@@ -112,19 +112,12 @@ def _from_folder(folder: Path, key: str | None) -> Address:
 
 def _check_url(url: str) -> None:
     parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         return
     raise EndpointRefused(
         f"{url}: the key would travel in the clear. The control listener of a lab node is reached"
         " on its own machine, or through an SSH tunnel: ssh -L 8472:127.0.0.1:8472 MACHINE."
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _is_url(place: str) -> bool:
