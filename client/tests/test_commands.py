@@ -160,7 +160,7 @@ def test_status_without_a_running_client(
     assert main(["status", "--offline", "--state", str(state.path)]) == 0
     text = capsys.readouterr().out
     assert "not running" in text
-    assert "aaaaaaaa rejected (wrong): Row 7 is wrong." in text
+    assert "rejected (wrong): Row 7 is wrong. [lease aaaaaaaa]" in text
 
 
 def test_pause_without_a_running_client_is_remembered(
@@ -179,7 +179,9 @@ def test_who_has_not_joined_is_told(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([command, "--state", str(tmp_path / "nothing")]) == 1
-    assert "has not joined a site" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "has not joined a site" in said
+    assert "goblin-client join --site" in said
     assert not (tmp_path / "nothing").exists()
 
 
@@ -214,13 +216,17 @@ def test_sizes_and_times() -> None:
         ["run", "--device", "tpu"],
         ["pause", "--for", "soon"],
         ["join"],
-        [],
     ],
 )
 def test_wrong_arguments(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "hand back, sign off" in capsys.readouterr().err
 
 
 def test_the_version_names_the_licence(capsys: pytest.CaptureFixture[str]) -> None:
