@@ -247,7 +247,7 @@ class TestExplaining:
         assert found.shape == [300, 250]
         assert found.flops == 2 * 300 * 200 * 250
         assert found.lab_alone_s > 0
-        assert "Blind spot" in found.verification
+        assert "wrong entry can hide" in found.verification
         assert "not encrypted" in found.exposure
         assert "never removed" in found.retention
         assert found.verdict

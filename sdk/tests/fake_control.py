@@ -360,7 +360,12 @@ class Handler(BaseHTTPRequestHandler):
                     units=TILES,
                     verified=len(fake.parts),
                     volunteers=[
-                        control.Share(volunteer="goblin-1", units=1, flops=5, exposure={"x0": 0.25})
+                        control.Share(
+                            volunteer="goblin-1",
+                            units=1,
+                            flops=5,
+                            exposure={"x0": 0.25, "x1": 1.0},
+                        )
                     ],
                     refusals=[
                         control.Refusal(

@@ -31,10 +31,10 @@ def test_an_assumed_network_needs_no_lab() -> None:
     for label in ("plan", "arithmetic", "bytes", "memory", "disk", "network", "time", "exposure"):
         assert f"\n  {label} " in text
     assert "16 machines assumed" in text
-    assert "on the lab's own machine" in text
+    assert "on the lab's own machine" in " ".join(text.split())
     assert found.slower
     assert found.verdict.startswith("Faster on your own machine")
-    assert all(len(line) <= 100 for line in text.splitlines())
+    assert all(len(line) < 80 for line in text.splitlines())
     assert big().explain(network=HOME).to_dict()["flops"] == found.to_dict()["flops"]
 
 
@@ -93,7 +93,7 @@ def test_a_product_without_units_is_explained_too() -> None:
 
 
 def test_the_blind_spot_is_told() -> None:
-    assert "Blind spot: A" in big().explain(network=HOME, lab=LAB).to_dict()["verification"]
+    assert "wrong entry can hide" in big().explain(network=HOME, lab=LAB).to_dict()["verification"]
 
 
 def test_a_lab_of_other_figures_can_be_assumed(lab: gpugoblin.Lab) -> None:

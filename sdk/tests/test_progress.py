@@ -89,6 +89,21 @@ def test_a_terminal_gets_a_bar() -> None:
     assert "[not markup]" in stream.getvalue()
 
 
+def test_a_name_is_shown_as_it_is() -> None:
+    stream = Terminal()
+    view = progress.Bar(stream)
+    view.show(info(410, name="[/red] [bold]"))
+    view.show(info(0, name="[/red] [bold]", state=JobState.WAITING, reason="[/x] is full"))
+    view.close()
+    assert "[/red] [bold]" in stream.getvalue()
+    assert "[/x] is full" in stream.getvalue()
+
+
+def test_a_bar_says_nothing_twice_and_fits_a_terminal() -> None:
+    beside = progress.Progress(info(410)).beside_bar
+    assert beside == "410 of 1000 units, 1 refused, 200 Gflop/s, 6 to 9 min left"
+
+
 def test_row_20_an_upload_shows_how_far_it_is() -> None:
     stream = io.StringIO()
     with progress.sending(1 << 30, stream) as tell:

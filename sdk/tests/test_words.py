@@ -34,4 +34,4 @@ def test_shapes_and_counts() -> None:
     assert words.shape(()) == "scalar"
     assert words.count(1, "unit") == "1 unit"
     assert words.count(2000, "unit") == "2,000 units"
-    assert words.share(0.25) == "25%"
+    assert words.share(0.25) == "25 %"

@@ -126,15 +126,15 @@ def verification_sentence(plan: ProductPlan) -> str:
     return (
         "Every tile is checked by the lab node before it is used, against secret random vectors"
         " that are drawn before any result is looked at; rows that differ are computed again in"
-        f" float64. Blind spot: {blind.sentence}"
+        f" float64. {blind.sentence}"
     )
 
 
 def exposure_sentence(left: float, right: float) -> str:
     """`left`, `right`: the largest share of each input that one account can see, 0 to 1."""
     return (
-        f"One account alone may see up to {left:.0%} of the left and {right:.0%} of the right"
-        " input. Numbers are not encrypted while they are computed on."
+        f"One account alone may see up to {100 * left:.0f} % of the left and {100 * right:.0f} % of"
+        " the right input. Numbers are not encrypted while they are computed on."
     )
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 class Home(Protocol):
     """Where arrays live and are computed: a lab, this process, or nowhere (assumed ones)."""
 
+    @property
+    def where(self) -> str:
+        """For sentences: `at /home/ada/lab`, `in this process`."""
+
     def adopt(self, x: Any) -> Array:
         """An array of this home from any library's array."""
 
@@ -102,8 +106,8 @@ class Array:
         if self.home.owns(other):
             return other
         raise NotComputed(
-            f"{self.source.label} is of {self.home}, {other.source.label} of {other.home}: both"
-            " arrays of a product have to be in one place."
+            f"{self.source.label} is {self.home.where}, {other.source.label} {other.home.where}:"
+            " both arrays of a product have to be in one place."
         )
 
     def explain(self, **options: Any) -> Explanation:
@@ -214,8 +218,8 @@ def _bracketed(operand: Array) -> str:
 
 
 def _standing(array: Array) -> str:
-    computed = "not computed" if isinstance(array.source, Product) else "there"
-    return f"{computed}, {array.home}"
+    computed = "not computed, " if isinstance(array.source, Product) else ""
+    return f"{computed}{array.home.where}"
 
 
 def _refusal(what: str) -> str:

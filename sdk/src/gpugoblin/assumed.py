@@ -62,7 +62,8 @@ class Assumed:
             " gpugoblin.connect().open(path)."
         )
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
         return "assumed"
 
 

@@ -46,7 +46,7 @@ def examine(lab: str | None) -> list[Finding]:
 
 def _of_lab(info: LabInfo) -> list[Finding]:
     return [
-        Finding("its version", True, f"{info.version}, protocol {info.protocol}, {info.name}"),
+        Finding("its version", True, f"{info.version}, protocol {info.protocol}"),
         Finding("its site", info.online, _site(info)),
         Finding("its address", info.reachability.reachable, _address(info)),
         Finding("volunteers", info.network.devices > 0, _volunteers(info)),

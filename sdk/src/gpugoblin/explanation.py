@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import msgspec
@@ -14,13 +13,11 @@ from goblin_wire.states import Grade
 from gpugoblin import cards, words
 from gpugoblin.array import Array
 from gpugoblin.errors import BadMessage
+from gpugoblin.lines import labelled
 from opgraph.partition.estimate import Estimate
 from opgraph.partition.figures import NetworkFigures
 from opgraph.partition.product import ProductPlan
 from opgraph.verification.blind_spot import planned_blind_spot
-
-WIDTH = 92
-_LABEL = 15
 
 
 class Explanation:
@@ -76,7 +73,7 @@ class Explanation:
             ("disk", f"{words.size(facts.lab_disk)} of the lab"),
             ("network", _network(facts.network, self.assumed)),
             ("time", _time(facts)),
-            ("verification", f"{facts.grade.value}, by {facts.policy}. {facts.verification}"),
+            ("verification", f"{facts.grade.value}. {facts.verification}"),
             ("exposure", facts.exposure),
             ("kept", facts.retention),
         ]
@@ -87,10 +84,10 @@ class Explanation:
         if not self.facts.possible:
             head += f"   <-- {self.facts.problem_code}"
             verdict = f"NOT POSSIBLE: {self.facts.problem}"
-        lines = [head, *_wrapped("", verdict)]
+        lines = [head, *labelled("", verdict)]
         for label, text in self.rows():
             if text:
-                lines += _wrapped(label, text)
+                lines += labelled(label, text)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -139,7 +136,7 @@ def planned(
         verification=_verification(plan),
         exposure=(
             f"One account alone may see up to {words.share(found.exposure.a)} of the left and"
-            f" {words.share(found.exposure.b)} of the right input; numbers are not encrypted while"
+            f" {words.share(found.exposure.b)} of the right input. Numbers are not encrypted while"
             " they are computed on."
         ),
         estimate=control.TimeRange(low_s=found.seconds[0], high_s=found.seconds[1]),
@@ -180,7 +177,7 @@ def _verification(plan: ProductPlan) -> str:
     return (
         "Every tile is checked by the lab node itself before it is used, against secret random"
         " vectors that are drawn before any result is looked at; rows that differ are computed"
-        f" again in float64. Blind spot: {blind.sentence}"
+        f" again in float64. {blind.sentence}"
     )
 
 
@@ -206,15 +203,6 @@ def _time(facts: control.Explanation) -> str:
 
 def _result(facts: control.Explanation) -> str:
     return f"{words.shape(facts.shape)} {facts.dtype}"
-
-
-def _wrapped(label: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=f"  {label:<{_LABEL}}" if label else "  ",
-        subsequent_indent=" " * (_LABEL + 2) if label else "  ",
-    )
 
 
 def _snapshot(network: NetworkFigures) -> NetworkSnapshot:

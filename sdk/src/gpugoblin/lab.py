@@ -72,7 +72,7 @@ class Lab:
         for job in self.jobs():
             if job.name == name:
                 return job
-        raise UnknownJob(f"There is no job {name!r}; lab.jobs() lists them.")
+        raise UnknownJob(f"There is no job {name!r}; lab.jobs() lists all.")
 
     def _array(self, info: control.ArrayInfo, label: str) -> Array:
         dtype = check_dtype(numpy.dtype(info.dtype))
@@ -140,7 +140,8 @@ class Lab:
             memory=memory,
         )
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
         return f"at {self.connection.place}"
 
     def __repr__(self) -> str:

@@ -61,7 +61,8 @@ class Local:
             " lab node: gpugoblin.connect()."
         )
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
         return "in this process"
 
 

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any, Protocol, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.markup import escape
+from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
 from goblin_wire.control import JobInfo
@@ -43,16 +44,26 @@ class Progress:
         """One line: `41 %, 7 of 16 units verified, 190 Gflop/s, 6 to 9 min left`."""
         facts = self.facts
         parts = [
-            f"{100 * self.fraction:.0f} %",
+            words.share(self.fraction),
             f"{facts.verified} of {facts.units} units verified",
+            *self._details(),
         ]
+        return ", ".join(parts)
+
+    @property
+    def beside_bar(self) -> str:
+        """What a bar does not show: `7 of 16 units, 190 Gflop/s, 6 to 9 min left`."""
+        return ", ".join([f"{self.facts.verified} of {self.facts.units} units", *self._details()])
+
+    def _details(self) -> list[str]:
+        facts, parts = self.facts, []
         if facts.refused:
             parts.append(f"{facts.refused} refused")
         if facts.flops_per_s and self.state not in FINISHED_JOBS:
             parts.append(words.speed(facts.flops_per_s))
         if facts.left is not None and self.state not in FINISHED_JOBS:
             parts.append(f"{words.seconds(facts.left.low_s, facts.left.high_s)} left")
-        return ", ".join(parts)
+        return parts
 
     def __str__(self) -> str:
         return self.text
@@ -115,21 +126,24 @@ class Bar:
     def __init__(self, stream: TextIO) -> None:
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:3.0f} %"),
             TextColumn("{task.fields[text]}"),
         )
         self._bar = RichProgress(
             *columns, console=Console(file=stream), refresh_per_second=UPDATES_PER_S
         )
-        self._task = self._bar.add_task("job", total=1.0, text="")
+        self._task = self._bar.add_task("", total=1.0, visible=False, text="")
         self._bar.start()
 
     def show(self, info: JobInfo) -> None:
         progress = Progress(info)
-        reason = _held_up(info) or progress.text
         self._bar.update(
-            self._task, completed=progress.fraction, description=_title(info), text=reason
+            self._task,
+            completed=progress.fraction,
+            description=escape(_title(info)),
+            visible=True,
+            text=escape(_held_up(info) or progress.beside_bar),
         )
 
     def note(self, sentence: str) -> None:

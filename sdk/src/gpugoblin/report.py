@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import msgspec
 
 from goblin_wire import control
 from gpugoblin import cards, words
+from gpugoblin.lines import labelled
 
-WIDTH = 92
-_LABEL = 15
 _MOST = 12
 """Volunteers and refusals that are listed in print; `to_dict()` has all."""
+_ID = 12
+"""The beginning of a volunteer's pseudonym that is printed."""
 
 
 class Report:
@@ -65,19 +65,17 @@ class Report:
             ),
             ("exposure", facts.exposure),
             *(("volunteer", _share(each)) for each in facts.volunteers[:_MOST]),
-            *(("refused", f"{each.volunteer}: {each.reason}") for each in facts.refusals[:_MOST]),
+            *(
+                ("refused", f"{each.volunteer[:_ID]}: {each.reason}")
+                for each in facts.refusals[:_MOST]
+            ),
         ]
 
     def __str__(self) -> str:
         lines = [f"Report of {self._title}: {self._standing}"]
         for label, text in self.rows():
             if text:
-                lines += textwrap.wrap(
-                    text,
-                    WIDTH,
-                    initial_indent=f"  {label:<{_LABEL}}",
-                    subsequent_indent=" " * (_LABEL + 2),
-                )
+                lines += labelled(label, text)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -94,7 +92,7 @@ class Report:
 
     @property
     def _standing(self) -> str:
-        reason = f", {self.facts.reason}" if self.facts.reason else ""
+        reason = f". {self.facts.reason}" if self.facts.reason else ""
         return f"{self.facts.state.value}{reason}"
 
 
@@ -105,7 +103,13 @@ def _residual(facts: control.Report) -> str:
 
 
 def _share(share: control.Share) -> str:
-    seen = ", ".join(f"{words.share(part)} of {name}" for name, part in share.exposure.items())
-    saw = f", has seen {seen}" if seen else ""
     units = words.count(share.units, "unit")
-    return f"{share.volunteer}: {units}, {words.flops(share.flops)}{saw}"
+    saw = f"; saw {_seen(share)}" if share.exposure else ""
+    return f"{share.volunteer[:_ID]}: {units}, {words.flops(share.flops)}{saw}"
+
+
+def _seen(share: control.Share) -> str:
+    """The lab node lists the left input first, and one that is on both sides once."""
+    sides = ("left", "right") if len(share.exposure) == 2 else ("the input",)
+    parts = zip(share.exposure.values(), sides, strict=False)
+    return ", ".join(f"{words.share(part)} of {side}" for part, side in parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opgraph.partition.estimate import duration
+from opgraph.partition.estimate import duration, time_range
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 DECIMAL = ("", "k", "M", "G", "T", "P", "E")
@@ -25,12 +25,8 @@ def speed(flops_per_s: float) -> str:
 
 def seconds(low: float, high: float | None = None) -> str:
     """A time, or a range of it where both ends differ in what is shown."""
-    first = duration(max(low, 0.0))
-    second = first if high is None else duration(max(high, 0.0))
-    if first == second:
-        return first
-    number, unit = first.split(" ")
-    return f"{number} to {second}" if second.endswith(f" {unit}") else f"{first} to {second}"
+    first = max(low, 0.0)
+    return time_range(first, first if high is None else max(high, 0.0))
 
 
 def shape(lengths: tuple[int, ...] | list[int]) -> str:
@@ -45,7 +41,7 @@ def count(number: int, noun: str) -> str:
 
 def share(part: float) -> str:
     """A share of 1 in percent."""
-    return f"{part:.0%}"
+    return f"{100 * part:.0f} %"
 
 
 def _scaled(number: float, step: int, units: tuple[str, ...] | list[str]) -> str:

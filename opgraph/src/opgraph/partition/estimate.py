@@ -138,7 +138,7 @@ def _lab_disk_bytes(plan: ProductPlan, network: NetworkFigures) -> int:
 def _verdict(plan: ProductPlan, low: float, high: float, alone: float, limited_by: str) -> str:
     if not plan.tiles:
         return "There is nothing to compute: the lab node writes the result itself."
-    network = f"{duration(low)} to {duration(high)} on the network"
+    network = f"{time_range(low, high)} on the network"
     if alone <= low:
         return (
             f"Faster on your own machine: about {duration(alone)} there, {network},"
@@ -153,6 +153,15 @@ def _verdict(plan: ProductPlan, low: float, high: float, alone: float, limited_b
         f"Faster on the network: {network}, about {duration(alone)} on your own machine;"
         f" limited by {limited_by}."
     )
+
+
+def time_range(low: float, high: float) -> str:
+    """Two lengths of time as `1 to 1.6 s`, or one where both read the same."""
+    first, second = duration(low), duration(high)
+    if first == second:
+        return first
+    number, unit = first.split(" ")
+    return f"{number} to {second}" if second.endswith(f" {unit}") else f"{first} to {second}"
 
 
 def duration(seconds: float) -> str:
