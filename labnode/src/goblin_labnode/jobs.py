@@ -64,7 +64,7 @@ class Jobs:
         """Raises `UnknownJob`."""
         record = run_store.find_run(self._node.database, job_or_name)
         if record is None:
-            raise UnknownJob
+            raise UnknownJob(f"There is no job {job_or_name[:80]!r}; lab.jobs() lists all.")
         return self._live(record)
 
     def list(self) -> list[RunRecord]:
@@ -113,7 +113,7 @@ class Jobs:
         if latest is not None and files.is_there(latest.output, self._node.roots):
             files.remove(latest.output, self._node.roots)
         if outputs.is_taken(output, self._node.roots):
-            raise OutputExists(f"{output.path!r} exists already; choose another name.")
+            raise OutputExists(f"{output.path!r} exists already; choose another name or remove it.")
 
     def _insert(self, record: RunRecord) -> None:
         node = self._node

@@ -48,7 +48,9 @@ def create(output: Output, roots: Roots) -> None:
         try:
             descriptor = roots.open(output.place, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
-            raise OutputExists(f"{output.path!r} exists already; choose another name.") from None
+            raise OutputExists(
+                f"{output.path!r} exists already; choose another name or remove it."
+            ) from None
         try:
             status = os.fstat(descriptor)
             output.device, output.inode = status.st_dev, status.st_ino

@@ -9,7 +9,7 @@ from goblin_labnode.output import Output
 from goblin_labnode.requests import Request
 from goblin_labnode.roots import Place, Roots
 from goblin_labnode.storage import writing
-from goblin_wire.problems import OutputExists, Problem
+from goblin_wire.problems import BadMessage, OutputExists, Problem
 
 RESULTS = "@results"
 """The root of results in places that the lab node chose."""
@@ -20,11 +20,16 @@ def plan_output(request: Request, run: str, roots: Roots) -> Output:
     if request.out is None:
         place, own = Place(RESULTS, f"{run}.npy"), True
     else:
-        text = request.out if request.out.endswith(".npy") else f"{request.out}.npy"
-        place, own = roots.find_new(text), False
+        place, own = roots.find_new(_with_ending(request.out)), False
     return Output(
         root=place.root, path=place.path, own=own, dtype=request.dtype, shape=request.shape
     )
+
+
+def _with_ending(text: str) -> str:
+    if text.rpartition("/")[2] in ("", ".", ".."):
+        raise BadMessage(f"{text[:200]!r} names a folder; write the output's own name too.")
+    return text if text.endswith(".npy") else f"{text}.npy"
 
 
 def is_taken(output: Output, roots: Roots) -> bool:
@@ -55,7 +60,7 @@ def settle(output: Output, run: str, roots: Roots) -> None:
                 roots.link(draft.place, output.path.rpartition("/")[2])
             except FileExistsError:
                 raise OutputExists(
-                    f"{output.path!r} exists already; choose another name."
+                    f"{output.path!r} exists already; choose another name or remove it."
                 ) from None
     roots.remove(draft.place)
 

@@ -46,14 +46,14 @@ class Roots:
         """The place of an existing file. Raises `PathOutsideRoots` or `FileMissing`."""
         places = self._places(text)
         for place in places:
-            if self.full(place).exists():
+            if os.path.exists(self.full(place)):  # false for names no file can have
                 return place
-        raise FileMissing(f"There is no file {_shown(text)} in the roots of this lab node.")
+        raise FileMissing(f"There is no file {_shown(text)} here. Roots: {self._listed()}.")
 
     def find_new(self, text: str) -> Place:
         """The place of a file that may still have to be made; its folder must exist."""
         place = self._places(text)[0]
-        if not self.full(place).parent.is_dir():
+        if not os.path.isdir(self.full(place).parent):
             raise FileMissing(f"The folder of {_shown(text)} does not exist.")
         return place
 
@@ -117,8 +117,12 @@ class Roots:
     def _outside(self, text: str) -> PathOutsideRoots:
         return PathOutsideRoots(
             f"{_shown(text)} is not inside a root of this lab node, or is a link that leads"
-            f" out of it. Roots: {', '.join(self._named) or 'none'}."
+            f" out of it. Roots: {self._listed()}."
         )
+
+    def _listed(self) -> str:
+        """The roots for a message to whoever may use them: `data (/srv/data)`."""
+        return ", ".join(f"{name} ({folder})" for name, folder in self._named.items()) or "none"
 
     def _candidates(self, text: str) -> Iterator[Path]:
         if text.startswith("/"):
