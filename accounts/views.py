@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services
 from accounts import sign_in as sign_ins
@@ -25,6 +25,13 @@ from research_access.models import Lab
 NEXT = "next"
 NEXT_S = 3600
 BACKEND = "accounts.backends.SessionBackend"
+
+
+@never_cache
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """What this site is, and where to go from here."""
+    return render(request, "home.html", {"site": settings.GOBLIN_SITE_URL})
 
 
 @never_cache

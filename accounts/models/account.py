@@ -57,6 +57,11 @@ class Account(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return f"account {self.key.hex[:12]}"
 
+    def get_short_name(self) -> str:
+        """How the admin greets."""
+        person: Person | None = getattr(self, "person", None)
+        return str(person or self)
+
     @property
     def is_active(self) -> bool:  # type: ignore[override]
         return self.state == AccountState.ACTIVE

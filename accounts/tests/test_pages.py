@@ -196,3 +196,22 @@ def test_admin_sends_to_our_log_in(browser: Client) -> None:
     assert away.status_code == 302
     away = browser.get(away["Location"])
     assert away["Location"].startswith("/login/?next=%2Fadmin%2F")
+
+
+def test_the_first_page_leads_on(browser: Client, account: Account) -> None:
+    page = browser.get("/").content.decode()
+    assert "goblin-client join --site http" in page
+    assert 'href="/sign-in/"' in page
+    assert "/admin/" not in page
+    account.is_staff = True
+    account.save()
+    assert 'href="/admin/"' in logged_in(browser, account).get("/").content.decode()
+
+
+def test_the_admin_greets_with_the_address(browser: Client, account: Account) -> None:
+    account.is_staff = True
+    account.save()
+    page = logged_in(browser, account).get("/admin/").content.decode()
+    assert "ada@example.org" in page
+    assert str(account.key) not in page
+    assert Account(key=account.key).get_short_name() == str(account)
