@@ -19,15 +19,15 @@ PIP_INSTALL = $(GUARD) $(BIN)/python -m pip --disable-pip-version-check --no-inp
 SOURCES := tests/ benchmarks/ tools/ platform/ accounts/ research_access/ workunits/ $(ROOMS:%=%/) manage.py
 
 help:  ## this list
-	@sed -n 's/^\([a-z][a-z -]*\):.*##  *\(.*\)/make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1:\2/p' Makefile | awk -F: '{printf "  make %-19s %s\n", $$1, $$2}'
 
-demo: $(VENV)/runtime.stamp  ## a verified 4096 x 4096 product through a whole network on this machine
+demo: $(VENV)/runtime.stamp  ## a verified product through a whole network
 	@$(GUARD) $(BIN)/python -m tests.network demo
 
 up: $(VENV)/runtime.stamp  ## the same network, left running until Ctrl-C
 	@$(GUARD) $(BIN)/python -m tests.network up
 
-test: $(VENV)/test.stamp  ## every test: lint, types, import rules, unit, integration, end to end
+test: $(VENV)/test.stamp  ## everything that must pass
 	@$(GUARD) $(BIN)/python tools/check.py
 
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
@@ -40,9 +40,12 @@ fmt: $(VENV)/test.stamp  ## format the code
 	@$(GUARD) $(BIN)/ruff check --fix --quiet $(SOURCES)
 	@$(GUARD) $(BIN)/ruff format --quiet $(SOURCES)
 
+bench-matmul:  ## a product against numpy and dask
+bench-dispatch:  ## how fast units are given out
+bench-verification:  ## what checking costs, and what it catches
 # Exported and not set in the recipe, where a shell would stand between make and the guard.
 bench-matmul bench-dispatch bench-verification: export BENCH_RECORDS := .bench
-bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp  ## measure; one JSON object per line
+bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp
 	@$(GUARD) $(BIN)/python -m benchmarks.$*
 
 bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
@@ -51,7 +54,7 @@ bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
 openapi: $(VENV)/test.stamp  ## write docs/openapi/ from the code
 	@$(GUARD) $(BIN)/python tools/openapi.py
 
-lock: $(VENV)/created.stamp  ## resolve all dependencies again and rewrite constraints.txt
+lock: $(VENV)/created.stamp  ## rewrite constraints.txt from what is newest
 	@$(GUARD) $(INTERPRETER) tools/lock.py
 
 clean:  ## remove the environment and the caches

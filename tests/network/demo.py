@@ -16,10 +16,7 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 def demo() -> int:
     """Start a network, compute A @ B on it, compare with numpy, stop; 0 if all is right."""
-    say(
-        "Starting a network on this machine: site, lab node, two volunteers "
-        f"(a product of two {SIZE} x {SIZE} float32 arrays)"
-    )
+    say("Starting a network on this machine: site, lab node, two volunteers ...")
     network = Network()
     network.places.make()
     making = threading.Thread(target=make_inputs, args=(network.places.data,))
@@ -27,7 +24,7 @@ def demo() -> int:
     started = time.monotonic()
     with network:
         making.join()
-        say(f"Ready after {time.monotonic() - started:.1f} s at {network.places.site_url}")
+        say(f"Ready after {time.monotonic() - started:.1f} s. The plan:\n")
         network_seconds = compute(network)
         right = compare(network.places.data, network_seconds)
         stopping = time.monotonic()
@@ -35,23 +32,23 @@ def demo() -> int:
     return 0 if right else 1
 
 
-def make_inputs(folder: Path) -> None:
-    """Write A.npy and B.npy, normal random float32."""
+def make_inputs(folder: Path, size: int = SIZE) -> None:
+    """Write A.npy and B.npy, `size` x `size`, normal random float32."""
     random = np.random.default_rng(2026)
     for name in ("A", "B"):
-        np.save(folder / f"{name}.npy", random.standard_normal((SIZE, SIZE), dtype=np.float32))
+        np.save(folder / f"{name}.npy", random.standard_normal((size, size), dtype=np.float32))
 
 
 def compute(network: Network) -> float:
     """What a researcher types; the seconds from submit to result."""
     lab = network.connect()
     product = lab.open("data/A.npy") @ lab.open("data/B.npy")
-    print(product.explain(), flush=True)
+    print(product.explain(), end="\n\n", flush=True)
     started = time.monotonic()
     job = product.submit(name="demo", out="data/C.npy")
     job.result()
     seconds = time.monotonic() - started
-    print(job.report(), flush=True)
+    print(f"\n{job.report()}\n", flush=True)
     return seconds
 
 
@@ -64,12 +61,12 @@ def compare(folder: Path, network_seconds: float) -> bool:
     deviation = float(np.abs(c - expected).max())
     allowed = rounding(a, b)
     say(
-        f"Largest deviation from numpy's product: {deviation:.2e} "
-        f"(rounding alone explains up to {allowed:.1e}; entries are about {expected.std():.0f})"
+        f"Largest deviation from numpy's product: {deviation:.2e}\n"
+        f"  (rounding alone explains up to {allowed:.1e}; entries are about {expected.std():.0f})"
     )
     say(
         f"Network {network_seconds:.2f} s, numpy {numpy_seconds:.2f} s here: "
-        f"{network_seconds / numpy_seconds:.2f} times"
+        f"{network_seconds / numpy_seconds:.2f} times as long"
     )
     return deviation <= allowed
 
