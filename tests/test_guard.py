@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -55,6 +56,41 @@ def test_a_signal_to_the_guard_ends_everything(mark: str, number: int) -> None:
         process.send_signal(number)
         assert process.wait(15) != 0
         wait_for(lambda: not with_argument(mark))
+
+
+CLEANS_UP = """
+import signal
+def clean(number, frame):
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    time.sleep(1)
+    sys.exit(7)
+for each in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, clean)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_terminal_that_closes_leaves_time_to_clean_up(mark: str) -> None:
+    with guard(mark, CLEANS_UP) as process:
+        assert process.stdout
+        assert [process.stdout.readline() for _ in range(2)] == ["up\n", "ready\n"]
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 7
+    assert not with_argument(mark)
+
+
+def test_the_same_signal_twice_does_not_wait(mark: str) -> None:
+    with guard(mark, CLEANS_UP.replace("sleep(1)", "sleep(60)")) as process:
+        assert process.stdout
+        assert [process.stdout.readline() for _ in range(2)] == ["up\n", "ready\n"]
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(5) == 128 + signal.SIGKILL
+    wait_for(lambda: not with_argument(mark))
 
 
 def test_kill_of_each_process_ends_everything(mark: str) -> None:

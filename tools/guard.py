@@ -6,7 +6,8 @@
 The command runs in a process group of its own under two nested guards. Each guard adopts orphans
 (PR_SET_CHILD_SUBREAPER) and is told when its parent dies (PR_SET_PDEATHSIG). Whatever ends first -
 the command, the caller (kill -9 too), either guard, or Ctrl-C - every process below is ended:
-SIGTERM (or the SIGINT of Ctrl-C) first, SIGKILL after ten seconds or at the second signal.
+SIGTERM (or the SIGINT of Ctrl-C) first, SIGKILL after ten seconds or when the same signal comes
+again: a second Ctrl-C. (When a terminal closes, SIGHUP and SIGTERM come; that is one wish.)
 Exit status: that of the command, 128 + N when signal N ended it.
 
 Needs the standard library and Linux; elsewhere it only forwards signals.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import sys
@@ -102,6 +104,7 @@ def end_everything(grace: float) -> None:
 def watch(child: int, forward: Callable[[int], None]) -> int:
     """Wait for `child`, passing stop signals on; its wait status (SIGKILL's when it had to go)."""
     deadline: float | None = None
+    asked: set[int] = set()
     signals = {signal.SIGCHLD, *STOP_SIGNALS}
     while True:
         try:
@@ -113,8 +116,9 @@ def watch(child: int, forward: Callable[[int], None]) -> int:
         received = signal.sigtimedwait(signals, 0.5)
         if received and received.si_signo in STOP_SIGNALS:
             forward(received.si_signo)
-            impatient = deadline is not None
-            deadline = time.monotonic() + (0 if impatient else GRACE_SECONDS)
+            grace = 0 if received.si_signo in asked else GRACE_SECONDS
+            asked.add(received.si_signo)
+            deadline = min(deadline or math.inf, time.monotonic() + grace)
         if deadline is not None and time.monotonic() >= deadline:
             return signal.SIGKILL
 
