@@ -439,7 +439,7 @@ def test_a_report_in_words_and_figures(lab: gpugoblin.Lab, fake: FakeLab) -> Non
     assert report.to_dict()["verified"] == TILES
     text = str(report)
     assert "Report of kernel: done" in text
-    assert "goblin-1: 1 unit, 5 flop; saw 25 % of left, 100 % of right" in text
+    assert "goblin-1: 1 unit, 5 flop; saw left 25 %, right 100 %" in text
     assert "goblin-9: All zeros." in text
     assert "<table" in report._repr_html_()
     assert all(len(line) < 80 for line in text.splitlines())

@@ -111,5 +111,5 @@ def _share(share: control.Share) -> str:
 def _seen(share: control.Share) -> str:
     """The lab node lists the left input first, and one that is on both sides once."""
     sides = ("left", "right") if len(share.exposure) == 2 else ("the input",)
-    parts = zip(share.exposure.values(), sides, strict=False)
-    return ", ".join(f"{words.share(part)} of {side}" for part, side in parts)
+    parts = zip(sides, share.exposure.values(), strict=False)
+    return ", ".join(f"{side} {words.share(part)}" for side, part in parts)
