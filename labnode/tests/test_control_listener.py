@@ -42,6 +42,7 @@ from goblin_wire.problems import (
     PathOutsideRoots,
     Problem,
     ShapeMismatch,
+    StorageFailed,
     TokenInvalid,
     TokenMissing,
     UnknownArray,
@@ -212,6 +213,10 @@ class TestSubmission:
             (changed(good, out="../../c.npy"), PathOutsideRoots),
             (changed(good, out="/etc/c.npy"), PathOutsideRoots),
             (changed(good, out="no/such/folder/c.npy"), FileMissing),
+            (changed(good, out=f"{lab.prefix}/"), BadMessage),
+            (changed(good, out=f"{lab.prefix}/.."), BadMessage),
+            (changed(good, out=""), BadMessage),
+            (changed(good, out="x" * 300), StorageFailed),
             (taken, OutputExists),
             (changed(good, memory=10), MemoryTooSmall),
         ]

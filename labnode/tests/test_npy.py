@@ -15,6 +15,8 @@ from numpy.lib import format as npy_format
 from goblin_labnode.npy import MAX_HEADER_BYTES, Layout, header_bytes, read_layout
 from goblin_wire.problems import BadArray, DtypeUnsupported, FileTruncated, Problem
 
+V3 = b"\x03\x00"
+
 
 def layout(content: bytes) -> Layout:
     return read_layout(lambda at, size: content[at : at + size], len(content))
@@ -77,6 +79,16 @@ def test_python_2_longs() -> None:
         ),
         (header("{'descr': '<c8', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
         (header("{'descr': '<U4', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
+        # Digits of other scripts, a line break: plain \d and $ take them.
+        (
+            header("{'descr': '<f\uff14', 'fortran_order': False, 'shape': (2,)}", b"\x03\x00"),
+            BadArray,
+        ),
+        (
+            header("{'descr': '<f\u0664', 'fortran_order': False, 'shape': (2,)}", b"\x03\x00"),
+            BadArray,
+        ),
+        (header("{'descr': '<f4\\n', 'fortran_order': False, 'shape': (2,)}"), BadArray),
         (header("{'descr': '<f3', 'fortran_order': False, 'shape': (2,)}"), DtypeUnsupported),
         (header("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"), BadArray),
         (header("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}"), BadArray),

@@ -66,6 +66,8 @@ def test_absolute_paths_inside(roots: Roots, tree: Path) -> None:
         "one/..",
         "a\0b",
         "x" * 5000,
+        "x" * 300,
+        "one/" + "x" * 300 + "/y.npy",
         "@own/secret.npy/../../outside/secret.npy",
         "/proc/self/environ",
     ],
@@ -119,6 +121,8 @@ def test_new_files_need_their_folder(roots: Roots) -> None:
     assert roots.find_new("two/new.npy") == Place("two", "new.npy")
     with pytest.raises(FileMissing):
         roots.find_new("nowhere/new.npy")
+    with pytest.raises(FileMissing):
+        roots.find_new("x" * 300 + "/new.npy")
     with pytest.raises(PathOutsideRoots):
         roots.find_new("../new.npy")
 

@@ -239,6 +239,7 @@ def test_short_memory_makes_small_tiles_of_shallow_slices() -> None:
         ("memory_too_small", (4096, 4096, 4096, "float32"), network(2, 10_000)),
         ("memory_too_small", (1, 1, 1, "float32"), network(2, 1)),
         ("too_many_tiles", (10**8, 10, 10**8, "float32"), network(2, 1 << 20)),
+        ("too_many_slices", (4, 2**50, 4, "float32"), network(2)),
     ],
 )
 def test_what_cannot_be_planned_is_refused(code: str, arguments: Any, figures: Any) -> None:

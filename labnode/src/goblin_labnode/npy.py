@@ -25,7 +25,7 @@ MAX_HEADER_BYTES = 10_000
 """As numpy's own default."""
 MAX_RANK = 8
 _LENGTH_FORMATS = {(1, 0): "<H", (2, 0): "<I", (3, 0): "<I"}
-_DESCRIPTION = re.compile(r"^[<>|=]?([a-zA-Z?])(\d{0,4})$")
+_DESCRIPTION = re.compile(r"[<>|=]?([a-zA-Z?])([0-9]{0,4})")
 _KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
 _PYTHON_2_LONG = re.compile(r"(?<=\d)L\b")
 
@@ -129,7 +129,7 @@ def _literal(text: str) -> Any:
 def _dtype(description: object) -> numpy.dtype[Any]:
     if not isinstance(description, str):
         raise DtypeUnsupported("The file holds records with fields; plain numbers are needed.")
-    match = _DESCRIPTION.match(description)
+    match = _DESCRIPTION.fullmatch(description)
     if match is None:
         raise BadArray("The header names no element type.")
     kind, size = match[1], match[2]

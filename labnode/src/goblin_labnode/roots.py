@@ -46,14 +46,15 @@ class Roots:
         """The place of an existing file. Raises `PathOutsideRoots` or `FileMissing`."""
         places = self._places(text)
         for place in places:
-            if os.path.exists(self.full(place)):  # false for names no file can have
+            # Path.exists raises for a name that no file can have.
+            if os.path.exists(self.full(place)):  # noqa: PTH110
                 return place
         raise FileMissing(f"There is no file {_shown(text)} here. Roots: {self._listed()}.")
 
     def find_new(self, text: str) -> Place:
         """The place of a file that may still have to be made; its folder must exist."""
         place = self._places(text)[0]
-        if not os.path.isdir(self.full(place).parent):
+        if not os.path.isdir(self.full(place).parent):  # noqa: PTH112 - as above
             raise FileMissing(f"The folder of {_shown(text)} does not exist.")
         return place
 

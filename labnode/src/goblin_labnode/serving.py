@@ -19,6 +19,7 @@ import uvicorn
 from goblin_labnode.config import Config, ConfigError, Folder
 from goblin_labnode.control_listener import ControlListener
 from goblin_labnode.data_listener import DataListener
+from goblin_labnode.heads import GuardedProtocol, allow_many_connections
 from goblin_labnode.keys import load_control_key, load_secrets
 from goblin_labnode.node import Node
 from goblin_labnode.ports import listen
@@ -43,6 +44,7 @@ def serve(folder: Folder, config: Config) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     faulthandler.register(signal.SIGUSR1)  # `kill -USR1` shows what every thread does
+    allow_many_connections()
     lock = _lock(folder)
     try:
         data = listen(config.data_host, config.data_port)
@@ -85,7 +87,7 @@ async def _serve(service: Service, data: socket.socket, control: socket.socket) 
 def _settings(app: Any, node: Node, *, tls: bool) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=GuardedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

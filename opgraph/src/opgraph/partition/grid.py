@@ -46,6 +46,8 @@ SMALLEST_INPUT_BYTES = 1 << 25
 """A long thin product is cut along its length into parts of at least this much input."""
 
 MOST_TILES = 1_000_000
+MOST_SLICES = 16_384
+"""Of K in one unit: its graph and its list of inputs must stay of a size that volunteers read."""
 _ROWS_TRIED = 64
 
 
@@ -79,7 +81,18 @@ def choose_grid(m: int, k: int, n: int, dtype: str, devices: int, memory_bytes: 
     best = min(candidates, key=lambda grid: _badness(grid, m, n, wanted, devices))
     if best.tiles > MOST_TILES:
         raise PlanError("too_many_tiles", f"The product would need {best.tiles} units.")
-    return replace(best, slice_depth=_thin_enough(best, m, n, dtype))
+    return replace(best, slice_depth=_few_enough(k, _thin_enough(best, m, n, dtype)))
+
+
+def _few_enough(k: int, depth: int) -> int:
+    slices = math.ceil(k / depth)
+    if slices > MOST_SLICES:
+        raise PlanError(
+            "too_many_slices",
+            f"Each unit would stream {slices} slices of the inner axis, at most {MOST_SLICES} are"
+            " possible; split the product along that axis and add the parts.",
+        )
+    return depth
 
 
 def _thin_enough(grid: Grid, m: int, n: int, dtype: str) -> int:
