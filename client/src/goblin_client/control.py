@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -13,6 +14,8 @@ from typing import Any
 import msgspec
 
 from goblin_client.errors import ClientError
+
+_log = logging.getLogger(__name__)
 
 MAX_BYTES = 1024 * 1024
 TIMEOUT_S = 10.0
@@ -68,9 +71,15 @@ class ControlServer:
 
     def _answer(self, connection: socket.socket) -> Answer:
         try:
-            return self._handle(msgspec.json.decode(_line(connection), type=Command))
-        except msgspec.DecodeError:
+            command = msgspec.json.decode(_line(connection), type=Command)
+        except (msgspec.DecodeError, RecursionError):
             return {"error": "The command is not understood."}
+        try:
+            return self._handle(command)
+        except Exception:
+            # One command that fails must not leave the client deaf to the next.
+            _log.exception("the command %s failed", command.name[:20])
+            return {"error": "The command failed; the client's output says why."}
 
     def close(self) -> None:
         self._socket.close()
