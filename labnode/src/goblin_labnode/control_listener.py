@@ -203,7 +203,7 @@ class ControlListener:
         node = self._node
         request = check_submission(submission, node.arrays.get)
         network = network_figures(node.site.network, memory=request.memory, loopback=node.loopback)
-        lab = lab_figures(node.flops_per_s, loopback=node.loopback)
+        lab = lab_figures(node.speed.flops_per_s, loopback=node.loopback)
         return explain(request, node.site.network, network, lab, reports.retention_sentence(node))
 
     async def _receive(self, request: Request, upload: str) -> UploadState:

@@ -18,7 +18,6 @@ from goblin_labnode.jobs import Jobs
 from goblin_labnode.mending import restore_inputs
 from goblin_labnode.node import Node
 from goblin_labnode.phases import Phase
-from goblin_labnode.planning import measure_flops
 from goblin_labnode.runs import Run
 from goblin_labnode.storage import require_room
 from goblin_labnode.store.runs import finished_before
@@ -47,7 +46,7 @@ class Housekeeper:
         """Seconds until the next look."""
         if not self._measured:
             self._measured = True
-            self._node.flops_per_s = measure_flops()
+            self._node.speed.measure()
         for run in self._node.runs():
             if run.record.phase is Phase.ACTIVE:
                 self._look(run)

@@ -89,7 +89,9 @@ class Jobs:
         key = node.secrets.id_key_bytes
         run = job if attempt == 1 else derive_id(key, "run", job, str(attempt))
         figures = network_figures(node.site.network, memory=request.memory, loopback=node.loopback)
-        plan = make_plan(request, figures, lab_figures(node.flops_per_s, loopback=node.loopback))
+        plan = make_plan(
+            request, figures, lab_figures(node.speed.flops_per_s, loopback=node.loopback)
+        )
         output = outputs.plan_output(request, run, node.roots)
         self._clear_place(output, latest)
         record = RunRecord(

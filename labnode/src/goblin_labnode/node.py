@@ -13,11 +13,11 @@ from goblin_labnode.keys import Secrets, certificate_digest
 from goblin_labnode.lease_uploads import Uploads
 from goblin_labnode.outputs import RESULTS
 from goblin_labnode.panels import PanelStore
-from goblin_labnode.planning import ASSUMED_FLOPS_PER_S
 from goblin_labnode.proofs import Proofs
 from goblin_labnode.roots import Roots
 from goblin_labnode.runs import Run
 from goblin_labnode.site_state import SiteState
+from goblin_labnode.speed import Speed
 from goblin_labnode.store.database import Database
 from goblin_labnode.store.runs import RunRecord
 from goblin_labnode.store.units import (
@@ -49,8 +49,7 @@ class Node:
         offset = float(self.database.recall("site_offset", "0"))
         self.site = SiteState(config.site_keys, offset)
         self.certificate = None if config.plain_http else certificate_digest(folder)
-        self.flops_per_s = ASSUMED_FLOPS_PER_S
-        """This machine's own speed, once it is measured."""
+        self.speed = Speed()
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._units: dict[str, Run] = {}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
-import numpy
-
 from goblin_labnode.requests import Request
+from goblin_labnode.speed import ASSUMED_FLOPS_PER_S
 from goblin_wire.control import Explanation, TimeRange
 from goblin_wire.lab import NetworkSnapshot
 from goblin_wire.problems import MemoryTooSmall, Problem, UnsupportedComputation
@@ -21,7 +18,6 @@ from opgraph.verification.blind_spot import planned_blind_spot
 ASSUMED_DEVICES = 4
 """What is planned for while nobody is online."""
 ASSUMED_MEMORY = 2048 * MIB
-ASSUMED_FLOPS_PER_S = 5e10
 
 HOME_DOWN_BYTES_PER_S = 100e6 / 8
 """Links are not measured: a volunteer at home, a lab with a gigabit."""
@@ -136,13 +132,3 @@ def exposure_sentence(left: float, right: float) -> str:
         f"One account alone may see up to {100 * left:.0f} % of the left and {100 * right:.0f} % of"
         " the right input. Numbers are not encrypted while they are computed on."
     )
-
-
-def measure_flops() -> float:
-    """The speed of this machine at a float32 product with all its threads, in flops per second."""
-    side = 1536
-    factor = numpy.ones((side, side), numpy.float32)
-    factor @ factor
-    began = time.perf_counter()
-    factor @ factor
-    return 2.0 * side**3 / (time.perf_counter() - began)

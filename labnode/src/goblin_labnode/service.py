@@ -44,6 +44,7 @@ class Service:
 
     def start(self) -> None:
         """Take up what is unfinished; begin to talk to the site."""
+        self.node.speed.begin()
         self.jobs.restore()
         for thread in (
             self._hashing,
