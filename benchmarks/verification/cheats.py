@@ -116,6 +116,28 @@ def infinite(task: Task) -> Array:
     return wrong
 
 
+def nothing_but_nan(task: Task) -> Array:
+    return np.full_like(task.right, np.nan)
+
+
+def beside_an_infinity(task: Task) -> Array:
+    """A wrong number in the row that has most infinities."""
+    row = int(np.count_nonzero(~np.isfinite(task.right), axis=1).argmax())
+    columns = np.flatnonzero(np.isfinite(task.right[row]))
+    wrong = task.right.copy()
+    if columns.size:
+        column = task.rng.choice(columns)
+        wrong[row, column] += 3.0 * task.hidden[row, column]
+    return wrong
+
+
+def zeros_in_every_other_row(task: Task) -> Array:
+    """As if a machine flushed to zero now and then."""
+    wrong = task.right.copy()
+    wrong[::2] = 0
+    return wrong
+
+
 def cut_short(task: Task) -> Array:
     """The second half of the bytes never came."""
     wrong = task.right.copy()
@@ -147,6 +169,9 @@ CHEATS: dict[str, Cheat] = {
     "input-returned": input_returned,
     "not-a-number": not_a_number,
     "infinite": infinite,
+    "nothing-but-nan": nothing_but_nan,
+    "beside-an-infinity": beside_an_infinity,
+    "zeros-in-every-other-row": zeros_in_every_other_row,
     "cut-short": cut_short,
     "wrong-shape": wrong_shape,
     "wrong-dtype": wrong_dtype,

@@ -1,4 +1,6 @@
-"""How often the check accuses, or needlessly repairs, an honest machine."""
+"""How often the check accuses, or needlessly repairs, an honest machine.
+
+A row is repaired when our own values take its place, for whatever reason."""
 
 from __future__ import annotations
 
@@ -43,20 +45,14 @@ class _Tally:
     def add(self, rows: int, judged: TileCheck) -> None:
         self.counts["tiles"] += 1
         self.counts["rows"] += rows
-        self.counts["flagged"] += judged.flagged
-        self.counts["replaced"] += len(judged.repaired)
+        self.counts["repaired"] += len(judged.repaired)
         self.counts[judged.outcome] += 1
 
     def lines(self, case: str, foreign_load: float) -> None:
         self._line(case, "honest_convicted", self.counts["convict"], "tiles", foreign_load)
-        flagged = self.counts["flagged"] / self.counts["rows"]
-        self._line(case, "honest_repaired", flagged, "share of rows", foreign_load)
-
-    def rare_lines(self, case: str, foreign_load: float) -> None:
-        """Tiles issued again; rows replaced only because the machine flushed them to zero."""
         self._line(case, "honest_reissued", self.counts["reissue"], "tiles", foreign_load)
-        flushed = max(0, self.counts["replaced"] - self.counts["flagged"]) / self.counts["rows"]
-        self._line(case, "honest_flushed", flushed, "share of rows", foreign_load)
+        repaired = self.counts["repaired"] / self.counts["rows"]
+        self._line(case, "honest_repaired", repaired, "share of rows", foreign_load)
 
     def _line(self, case: str, metric: str, value: float, unit: str, load: float) -> None:
         report.line("verification", case, metric, value, unit=unit, foreign_load=load)
@@ -117,8 +113,6 @@ def _measure(
                     tallies.setdefault(group, _Tally()).add(len(tile), judged)
     for group, tally in tallies.items():
         tally.lines(group, load.cores)
-    if "all" in tallies:
-        tallies["all"].rare_lines("all", load.cores)
 
 
 def _tiles(folder: Path, chosen: list[Case]) -> Iterator[tuple[Case, Array]]:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from opgraph.verification import ArrayReader, entries
-from opgraph.verification.entries import Place, compute_entries, conviction_bound, may_overflow
+from opgraph.verification.entries import Place, compute_entries, conviction_bound
 from opgraph.verification.precision import Array, Precision
 
 
@@ -62,6 +62,8 @@ def test_operands_read_as_zero_are_part_of_the_bound() -> None:
     b = np.array([[1e10], [1e-42]], "f4")
     found = compute(a, b, [0], [0])
     assert found.flushed[0, 0] == pytest.approx(1e-30, rel=1e-3)
+    assert found.lost[0, 0] == pytest.approx(1e-30, rel=1e-3)
+    assert found.largest_term[0, 0] == pytest.approx(1e10)
     bound = conviction_bound(found, 3, 2, Precision.of(np.dtype("f4")))
     assert abs(0.0 - found.values[0, 0]) <= bound[0, 0]
 
@@ -111,11 +113,3 @@ def test_no_honest_order_leaves_the_conviction_bound(dtype: str) -> None:
         bound = conviction_bound(found, k + 1, k, precision)
         for value in honest_orders(a, b):
             assert np.abs(value - found.values) <= bound
-
-
-def test_overflow_is_possible_only_where_the_magnitudes_reach_it() -> None:
-    a = np.array([[1e30, 1e30], [1e18, 0]], "f4")
-    b = np.array([[1e9], [-1e9]], "f4")
-    found = compute(a, b, [0, 1], [0])
-    possible = may_overflow(found, 3, Precision.of(np.dtype("f4")))
-    assert possible[:, 0].tolist() == [True, False]

@@ -35,6 +35,10 @@ class Entries:
     """sqrt((A*A) (B*B)): the standard deviation of a sum with random signs."""
     flushed: Floats
     """The part of |A| |B| that vanishes when subnormal operands are read as zero."""
+    lost: Floats
+    """The part of A B that vanishes then; `values - lost` is what such a machine sums."""
+    largest_term: Floats
+    """No |a_ik b_kj| is larger: the product of the row's and the column's largest number."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class _Sums:
         self._magnitude = np.zeros(shape)
         self._squares = np.zeros(shape, dtype=dtype)
         self._flushed = np.zeros(shape)
+        self._lost = np.zeros(shape)
+        self._largest = np.zeros((shape[0], 1)), np.zeros((1, shape[1]))
 
     def add(self, a_part: Array, b_part: Array) -> None:
         left, right = a_part.astype(np.float64), b_part.astype(np.float64)
@@ -85,30 +91,43 @@ class _Sums:
             wide_left, wide_right = left.astype(LONG), right.astype(LONG)
             self._values += _by_rows(wide_left, wide_right)
             self._squares += _by_rows(np.square(wide_left), np.square(wide_right))
+        self._add_flushed(left, right)
         np.abs(left, out=left)
         np.abs(right, out=right)
         self._magnitude += _by_groups(left, right)
-        self._add_flushed(left, right)
+        for largest, part, axis in zip(self._largest, (left, right), (1, 0), strict=True):
+            np.maximum(largest, part.max(axis=axis, keepdims=True), out=largest)
 
     def _add_flushed(self, left: Floats, right: Floats) -> None:
         small_left, small_right = self._subnormal(left), self._subnormal(right)
         if small_left is not None:
-            self._flushed += _by_groups(small_left, right)
+            self._add_lost(small_left, right)
             left = left - small_left
         if small_right is not None:
-            self._flushed += _by_groups(left, small_right)
+            self._add_lost(left, small_right)
 
-    def _subnormal(self, magnitudes: Floats) -> Floats | None:
-        small = magnitudes < self._precision.tiny
+    def _add_lost(self, left: Floats, right: Floats) -> None:
+        self._lost += _by_groups(left, right)
+        self._flushed += _by_groups(np.abs(left), np.abs(right))
+
+    def _subnormal(self, values: Floats) -> Floats | None:
+        small = np.abs(values) < self._precision.tiny
         if not small.any():
             return None
-        part = np.where(small, magnitudes, 0.0)
+        part = np.where(small, values, 0.0)
         return part if part.any() else None
 
     def entries(self) -> Entries:
         unit = float(np.finfo(self._values.dtype).eps) / 2
-        spread = np.sqrt(self._squares)
-        return Entries(self._values, unit, self._magnitude, spread, self._flushed)
+        return Entries(
+            values=self._values,
+            unit=unit,
+            magnitude=self._magnitude,
+            spread=np.sqrt(self._squares),
+            flushed=self._flushed,
+            lost=self._lost,
+            largest_term=self._largest[0] * self._largest[1],
+        )
 
 
 def _by_groups(left: Floats, right: Floats) -> Floats:
@@ -135,8 +154,3 @@ def conviction_bound(entries: Entries, roundings: int, terms: int, precision: Pr
     both = gamma(roundings, precision.unit) + gamma(terms, entries.unit)
     rounding = both * entries.magnitude + precision.unit * np.abs(entries.values)
     return rounding + 2 * terms * precision.tiny + entries.flushed
-
-
-def may_overflow(entries: Entries, roundings: int, precision: Precision) -> NDArray[np.bool_]:
-    """Where an honest order of summation may pass the largest finite number."""
-    return (1 + gamma(roundings, precision.unit)) * entries.magnitude >= precision.largest

@@ -6,14 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opgraph.verification import verdict
-from opgraph.verification.entries import (
-    Entries,
-    Place,
-    compute_entries,
-    conviction_bound,
-    may_overflow,
-)
-from opgraph.verification.precision import Array, Floats, relative_scale, summation_terms
+from opgraph.verification.agreement import Deviations, agreement
+from opgraph.verification.entries import Entries, Place, compute_entries, conviction_bound
+from opgraph.verification.overflow import overflow
+from opgraph.verification.precision import Array, Floats, summation_terms
 from opgraph.verification.reader import MatrixReader, Scratch, pieces
 from opgraph.verification.regions import DIRECT, REGULAR, ZERO
 from opgraph.verification.state import BlockState
@@ -68,12 +64,15 @@ class TileJudge:
         self._ratios = ratios(state, rows, tile)
         self._residual = float(self._ratios.max(initial=0.0))
         self._own: dict[int, Array] = {}
+        self._deviations = Deviations(len(tile))
 
     def judge(self) -> TileCheck:
         """Accept, repair, issue again or convict."""
         self._look_at_zeros()
         self._look_at_direct_columns()
         self._look_at_direct_rows()
+        replaced = self._deviations.to_be_replaced().tolist()
+        self._own = {row: self._own[row] for row in replaced}
         flagged = np.flatnonzero(~(self._ratios <= self._state.factor))
         if not flagged.size:
             return self._without_flags()
@@ -127,43 +126,19 @@ class TileJudge:
         self._compare(rows, np.arange(self._tile.shape[1]))
 
     def _compare(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-        """Compare entry by entry; our own values go where an honest machine may differ."""
+        """Compare entry by entry; our own values are made ready for rows that differ."""
         if not (rows.size and columns.size):
             return
         for start in range(0, len(rows), _COMPARED_ROWS):
             part = rows[start : start + _COMPARED_ROWS]
             entries = self._compute(part, columns)
-            near, honest = self._agreement(entries, self._tile[np.ix_(part, columns)])
-            self._flag(part[~(near | honest).all(axis=1)])
+            found = agreement(self._state, entries, self._tile[np.ix_(part, columns)])
+            self._flag(part[~found.faultless.all(axis=1)])
+            self._deviations.add(part, found)
             ours = self._rounded(entries)
-            for index in np.flatnonzero(~near.all(axis=1)):
+            for index in np.flatnonzero(~found.kept.all(axis=1)):
                 row = self._own.setdefault(int(part[index]), self._tile[part[index]].copy())
                 row[columns] = ours[index]
-
-    def _agreement(
-        self, entries: Entries, got: Array
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the tile is near the reference, and where an honest machine may yet differ.
-
-        Such a machine flushes to zero, or its partial sums overflow where the product does not."""
-        state = self._state
-        scale = np.hypot(entries.values, entries.spread)
-        limit = (
-            state.factor * scale * relative_scale(state.slice_cuts, state.terms, state.precision)
-        )
-        limit = np.where(np.isfinite(limit), limit, -1.0)
-        distance = np.abs(got - entries.values)
-        overflowed = ~np.isfinite(got) & self._overflows(entries)
-        near = distance <= limit + state.terms * state.precision.least
-        near |= (got == entries.values) | (np.isnan(got) & np.isnan(entries.values))
-        near |= overflowed & ~(np.abs(entries.values) + limit < state.precision.largest)
-        flushes = state.factor * state.terms * state.precision.tiny + entries.flushed
-        return near, (distance <= limit + flushes) | overflowed
-
-    def _overflows(self, entries: Entries) -> NDArray[np.bool_]:
-        state = self._state
-        possible = may_overflow(entries, summation_terms(state.slice_cuts), state.precision)
-        return possible & ~np.isnan(entries.magnitude)
 
     def _wrong_entry(self, rows: NDArray[np.int64], entries: Entries) -> WrongEntry | None:
         """The entry that breaks its bound most. Entries of non-finite data never convict."""
@@ -171,7 +146,7 @@ class TileJudge:
         roundings = summation_terms(state.slice_cuts)
         bound = conviction_bound(entries, roundings, state.terms, state.precision)
         beyond = ~(np.abs(got - entries.values) <= bound) & np.isfinite(entries.magnitude)
-        beyond &= np.isfinite(got) | ~self._overflows(entries)
+        beyond &= ~overflow(entries, roundings, state.terms, state.precision).possible(got)
         if not beyond.any():
             return None
         excess = np.where(beyond, np.abs(got - entries.values) / bound, -1.0)
