@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import time
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,10 +17,25 @@ from goblin_wire.data import ProbeReply, probe_bytes
 from goblin_wire.http import HttpClient
 from goblin_wire.lab import Reachability
 from goblin_wire.problems import EndpointRefused, Problem
+from gpugoblin_site import logs
+from workunits import patience
 from workunits.database import row, run
 
+_log = logs.logger("probe")
+
 TIMEOUT_S = 5.0
+"""For the connection, and for every silence after it."""
+ASKER_WAITS_S = 3.0
+"""So long the lab waits for what comes of a probe; after that the scheduler finds it out."""
+SWEEP_WAITS_S = 15.0
 MAX_REPLY_BYTES = 4096
+FAILED = Reachability(code="internal", reason="The probe failed; it is tried again.")
+PENDING = Reachability(
+    code="not_probed", reason="The site is still trying this address; ask again in a minute."
+)
+SILENT = Reachability(
+    code="unreachable", reason="The lab node did not answer the site's probe in time."
+)
 
 _NODE = """
 SELECT n.public_key, n.endpoint, n.certificate, l.key AS lab_key
@@ -26,7 +44,8 @@ FROM workunits_labnode n JOIN research_access_lab l ON l.id = n.lab_id WHERE n.l
 _STORE = """
 UPDATE workunits_labnode
 SET reachable = %(reachable)s, probe_code = %(code)s, probe_reason = %(reason)s, probed_at = now()
-WHERE lab_id = %(lab)s AND endpoint = %(endpoint)s"""
+WHERE lab_id = %(lab)s AND endpoint = %(endpoint)s AND public_key = %(key)s
+  AND certificate IS NOT DISTINCT FROM %(certificate)s"""
 
 
 class Target(NamedTuple):
@@ -39,32 +58,64 @@ class Target(NamedTuple):
 
 
 def probe(lab: int) -> Reachability:
-    """Probe the lab's endpoint now and remember what came of it."""
+    """Probe the lab's endpoint now; what comes of it within `ASKER_WAITS_S` is remembered.
+
+    After that, or while an earlier probe is under way, the answer is `PENDING`.
+    """
+    target = _target(lab)
+    if target is None:
+        return Reachability()
+    found = patience.within(ASKER_WAITS_S, lab, partial(_ask_safely, target))
+    if found is None:
+        return PENDING
+    _store(lab, target, found)
+    return found
+
+
+def probe_all(labs: Sequence[int]) -> int:
+    """Probe labs side by side, so that those which are silent do not hold up the others."""
+    targets = {lab: target for lab in labs if (target := _target(lab)) is not None}
+    begun = {
+        lab: patience.begin(lab, partial(_ask_safely, target)) for lab, target in targets.items()
+    }
+    until = time.monotonic() + SWEEP_WAITS_S
+    for lab, future in begun.items():
+        left = max(0.0, until - time.monotonic())
+        found = None if future is None else patience.result(future, left)
+        _store(lab, targets[lab], found or SILENT)
+    return len(begun)
+
+
+def _target(lab: int) -> Target | None:
     node = row(_NODE, {"lab": lab})
     if node is None:
-        return Reachability()
-    found = ask(Target(node.lab_key, node.endpoint, node.certificate, node.public_key))
+        return None
+    return Target(node.lab_key, node.endpoint, node.certificate, node.public_key)
+
+
+def _store(lab: int, target: Target, found: Reachability) -> None:
+    """Remember what came of a probe, unless the node has moved meanwhile."""
     run(
         _STORE,
         {
             "lab": lab,
-            "endpoint": node.endpoint,
+            "endpoint": target.endpoint,
+            "key": target.public_key,
+            "certificate": target.certificate,
             "reachable": found.reachable,
             "code": found.code,
             "reason": found.reason[:500],
         },
     )
-    return found
 
 
-def mark_unreachable(lab: int) -> None:
-    """Remember that a probe failed in a way that nobody foresaw."""
-    run(
-        "UPDATE workunits_labnode SET reachable = false, probe_code = 'internal',"
-        " probe_reason = 'The probe failed; it is tried again.', probed_at = now()"
-        " WHERE lab_id = %(lab)s",
-        {"lab": lab},
-    )
+def _ask_safely(target: Target) -> Reachability:
+    """One lab must not hold up the others, whatever its listener answers."""
+    try:
+        return ask(target)
+    except Exception as error:
+        _log.error("failed", lab=target.lab_key.hex, exc_info=error)
+        return FAILED
 
 
 def ask(target: Target) -> Reachability:
@@ -85,7 +136,12 @@ def _require_signed_nonce(target: Target) -> None:
     )
     nonce = secrets.token_hex(16)
     client = HttpClient.for_endpoint(
-        endpoint, certificate=certificate, user_agent="gpugoblin-site", read_timeout=TIMEOUT_S
+        endpoint,
+        certificate=certificate,
+        user_agent="gpugoblin-site",
+        read_timeout=TIMEOUT_S,
+        connect_timeout=TIMEOUT_S,
+        connect_retries=0,
     )
     try:
         reply = client.call(

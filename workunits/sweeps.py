@@ -8,12 +8,12 @@ from uuid import UUID
 from django.db import transaction
 
 from goblin_wire.protocol import LAB_SEEN_S
-from workunits import limits, quorum
+from workunits import limits, patience, quorum
 from workunits.batches import act_on_all
 from workunits.changes import Changes
 from workunits.database import rows, run
 from workunits.leasetime import failures_sql
-from workunits.probe import mark_unreachable, probe
+from workunits.probe import probe_all
 from workunits.quorum import Happening
 from workunits.snapshot import lock_units, lock_units_of_leases
 
@@ -58,7 +58,7 @@ WHERE l.state = 'active' AND n.last_seen > now() - make_interval(secs => {LAB_SE
        OR n.probed_at < now() - make_interval(
             secs => CASE WHEN n.reachable THEN {limits.PROBE_AGAIN_S} ELSE {limits.PROBE_RETRY_S}
                     END))
-ORDER BY n.probed_at NULLS FIRST LIMIT 20"""  # noqa: S608
+ORDER BY n.probed_at NULLS FIRST LIMIT {patience.MOST}"""  # noqa: S608
 
 # Ids grow with time, so that a look at the lowest ones is enough.
 _OLD_EVENTS = f"""
@@ -151,14 +151,7 @@ def _cancel(units: Sequence[int]) -> int:
 
 def probe_labs() -> int:
     """Probe labs that are due: daily, and soon again where it failed."""
-    labs = [each.lab_id for each in rows(_TO_PROBE)]
-    return sum(act_on_all([lab], _probe, mark_unreachable) for lab in labs)
-
-
-def _probe(labs: Sequence[int]) -> int:
-    for lab in labs:
-        probe(lab)
-    return len(labs)
+    return probe_all([each.lab_id for each in rows(_TO_PROBE)])
 
 
 def clean_up(batch: int = 10_000) -> int:

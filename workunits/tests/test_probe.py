@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import msgspec
 import pytest
 
 from goblin_wire import codec
 from goblin_wire.capability import SigningKey
 from goblin_wire.data import ProbeReply, probe_bytes
-from goblin_wire.lab import LabHello
-from goblin_wire.problems import EndpointRefused
+from goblin_wire.lab import LabHello, Reachability
+from goblin_wire.problems import EndpointRefused, RateLimited
 from goblin_wire.protocol import PROTOCOL
-from workunits import labs, sweeps
+from workunits import labs, probe, sweeps
 from workunits.models import LabNode
 from workunits.tests.world import Researcher, Volunteer
 
@@ -29,10 +31,12 @@ class Listener:
         self.lab = lab
         self.key: SigningKey = lab.key
         self.location = ""
+        self.asked = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                outer.asked += 1
                 outer.answer(self)
 
             def log_message(self, *_: Any) -> None:
@@ -149,3 +153,81 @@ def test_nothing_of_an_unreachable_lab_is_leased() -> None:
     assert volunteer.ask(1).notice_code == "lab_offline"
     LabNode.objects.update(reachable=True)
     assert len(volunteer.ask(1).leases) == 1
+
+
+# --- a node that moves, and one that asks too often ------------------------------------------------
+def test_nothing_is_leased_at_a_new_address_before_it_is_proved(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, volunteer = listener.lab, Volunteer.make()
+    labs.hello(lab.principal, hello(listener))
+    LabNode.objects.update(window_units=100, window_bytes=2**40)
+    lab.job(units=2)
+    assert len(volunteer.ask(1).leases) == 1
+    leased = []
+
+    def slow(_lab: int) -> Reachability:
+        leased.append(len(volunteer.ask(1).leases))
+        return Reachability()
+
+    monkeypatch.setattr(labs, "probe", slow)
+    moved = LabHello(
+        protocol=PROTOCOL,
+        public_key=lab.key.public,
+        endpoint="https://127.0.0.1:9",
+        certificate="ab" * 32,
+    )
+    labs.hello(lab.principal, moved)
+    assert leased == [0]
+    assert LabNode.objects.get().probe_code == "not_probed"
+
+
+@pytest.mark.parametrize("changed", ["public_key", "certificate"])
+def test_another_key_or_certificate_is_another_address(listener: Listener, changed: str) -> None:
+    said = hello(listener)
+    labs.hello(listener.lab.principal, said)
+    other = {"public_key": SigningKey.generate().public, "certificate": "cd" * 32}[changed]
+    listener.close()
+    labs.hello(listener.lab.principal, msgspec.structs.replace(said, **{changed: other}))
+    assert not LabNode.objects.get().reachable
+
+
+def test_a_hello_with_nothing_new_is_answered_with_what_is_known(listener: Listener) -> None:
+    labs.hello(listener.lab.principal, hello(listener))
+    asked = listener.asked
+    for _ in range(30):
+        assert labs.hello(listener.lab.principal, hello(listener)).reachability.reachable
+    assert listener.asked == asked
+
+
+def test_a_lab_has_its_address_probed_so_often_a_minute(listener: Listener) -> None:
+    labs.hello(listener.lab.principal, hello(listener))
+    with pytest.raises(RateLimited) as refused:
+        for _ in range(50):
+            labs.probe_now(listener.lab.principal.lab)
+    assert listener.asked <= labs.PROBES.most
+    assert refused.value.retry_after
+    moving = hello(listener, "http://127.0.0.1:9")
+    with pytest.raises(RateLimited):
+        labs.hello(listener.lab.principal, moving)
+    assert LabNode.objects.get().endpoint == listener.url
+    # Its ordinary hello is never refused.
+    LabNode.objects.update(reachable=False, probe_code="unreachable")
+    assert labs.hello(listener.lab.principal, hello(listener)).reachability.code == "unreachable"
+
+
+def test_a_silent_address_holds_nobody_for_long(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "ASKER_WAITS_S", 0.2)
+    labs.hello(listener.lab.principal, hello(listener))
+    ends = threading.Event()
+    monkeypatch.setattr(listener, "answer", lambda _request: ends.wait(20))
+    began = time.monotonic()
+    answers = [labs.probe_now(listener.lab.principal.lab) for _ in range(5)]
+    assert time.monotonic() - began < 1.5
+    # What was known stays until the scheduler knows better.
+    assert all(each.reachable for each in answers)
+    moved = labs.hello(listener.lab.principal, hello(listener, f"{listener.url}/"))
+    assert (moved.reachability.reachable, moved.reachability.code) == (False, "not_probed")
+    ends.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
+from goblin_wire.lab import Reachability
 from goblin_wire.states import LeaseState, UnitState
-from workunits import quorum, sweeps
+from workunits import patience, probe, quorum, sweeps
 from workunits.batches import act_on_all
 from workunits.changes import Changes
 from workunits.database import run
@@ -110,16 +112,39 @@ def test_row_20_a_lab_whose_probe_fails_does_not_hold_up_the_next(
     first, second = Researcher.make(), Researcher.make()
     LabNode.objects.update(probed_at=None)
 
-    def probe(lab: int) -> None:
-        if lab == first.lab.pk:
+    def ask(target: probe.Target) -> Reachability:
+        if target.lab_key == first.lab.key:
             raise ValueError("an answer that nobody foresaw")
+        return Reachability(reachable=True, code="ok")
 
-    monkeypatch.setattr(sweeps, "probe", probe)
-    assert sweeps.probe_labs() == 1
+    monkeypatch.setattr(probe, "ask", ask)
+    assert sweeps.probe_labs() == 2
     node = LabNode.objects.get(lab=first.lab)
     assert (node.reachable, node.probe_code) == (False, "internal")
     assert node.probed_at is not None
     assert LabNode.objects.get(lab=second.lab).reachable
+
+
+def test_row_20_silent_labs_are_probed_side_by_side_and_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labs = [Researcher.make() for _ in range(patience.MOST)]
+    LabNode.objects.update(probed_at=None)
+    ends = threading.Event()
+
+    def ask(target: probe.Target) -> Reachability:
+        if target.lab_key != labs[3].lab.key:
+            ends.wait(20)
+        return Reachability(reachable=True, code="ok")
+
+    monkeypatch.setattr(probe, "ask", ask)
+    monkeypatch.setattr(probe, "SWEEP_WAITS_S", 0.3)
+    began = time.monotonic()
+    sweeps.probe_labs()
+    assert time.monotonic() - began < 2
+    assert list(LabNode.objects.filter(reachable=True)) == [LabNode.objects.get(lab=labs[3].lab)]
+    assert LabNode.objects.filter(probe_code="unreachable").count() == len(labs) - 1
+    ends.set()
 
 
 # --- cleaning up ----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from goblin_wire.problems import (
 from goblin_wire.protocol import SIGNATURE_HEADER
 from goblin_wire.tokens import Scope
 from gpugoblin_site.api import Call, endpoint
-from workunits import events, jobs, labs, probe, registration, verdicts
+from workunits import events, jobs, labs, registration, verdicts
 
 
 @endpoint(
@@ -47,8 +47,7 @@ def hello(call: Call[LabHello]) -> LabWelcome:
 @endpoint("POST", reply=Reachability, scope=Scope.LAB, problems=(NotAllowed,))
 def probe_lab(call: Call[Any]) -> Reachability:
     """Probe the lab node's address now."""
-    labs.node(call.principal.lab)
-    return probe.probe(call.principal.lab)
+    return labs.probe_now(call.principal.lab)
 
 
 @endpoint("POST", request=JobRegistration, reply=JobStatus, scope=Scope.LAB, problems=(Conflict,))

@@ -53,6 +53,7 @@ class HttpClient:
         host: str | None = None,
         user_agent: str = "gpugoblin",
         read_timeout: float = READ_TIMEOUT_S,
+        connect_timeout: float = CONNECT_TIMEOUT_S,
         connect_retries: int = 2,
         trust_environment: bool = True,
     ) -> None:
@@ -60,7 +61,7 @@ class HttpClient:
         `host`: Host header where `base_url` holds a resolved address; `trust_environment`:
         honour proxy and certificate-bundle variables."""
         self.base_url = base_url.rstrip("/")
-        self._timeout = (CONNECT_TIMEOUT_S, read_timeout)
+        self._timeout = (connect_timeout, read_timeout)
         self._pinned = certificate is not None
         self._connect_retries = connect_retries
         self._session = make_session(
@@ -80,6 +81,8 @@ class HttpClient:
         authorization: str | None = None,
         user_agent: str = "gpugoblin",
         read_timeout: float = READ_TIMEOUT_S,
+        connect_timeout: float = CONNECT_TIMEOUT_S,
+        connect_retries: int = 2,
     ) -> HttpClient:
         """A client for a lab's resolved endpoint; proxies are not used towards labs."""
         return cls(
@@ -89,6 +92,8 @@ class HttpClient:
             host=endpoint.host_header,
             user_agent=user_agent,
             read_timeout=read_timeout,
+            connect_timeout=connect_timeout,
+            connect_retries=connect_retries,
             trust_environment=False,
         )
 
@@ -206,7 +211,7 @@ class HttpClient:
         headers: dict[str, str] | None,
         read_timeout: float | None,
     ) -> requests.Response:
-        timeout = (CONNECT_TIMEOUT_S, read_timeout) if read_timeout else self._timeout
+        timeout = (self._timeout[0], read_timeout) if read_timeout else self._timeout
         content: Any = Body(body) if body is not None and memoryview(body).nbytes else b""
         for attempt in range(self._connect_retries + 1):
             try:
