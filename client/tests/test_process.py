@@ -18,6 +18,7 @@ import psutil
 from client.tests.running import Client, until
 from client.tests.servers import Handler, Lab, Site
 from goblin_client.__main__ import main
+from goblin_client.control import Command, ask
 from goblin_client.directory import StateDirectory
 from goblin_client.store import Store
 from goblin_wire.exchange import Settled
@@ -192,6 +193,18 @@ def test_pause_stops_the_arithmetic_and_survives_a_restart(
     site.offer(lab, lab.product(seed=9))
     assert main(["resume", "--state", str(state.path)]) == 0
     until(lambda: site.reported)
+
+
+def test_times_beyond_all_bounds_end_no_client(
+    site: Site, run: Callable[..., Client], state: StateDirectory
+) -> None:
+    site.poll_after_ms = 2**53 - 1
+    client = run()
+    until(lambda: site.exchanges)
+    ask(state.socket, Command(name="pause", until=1e300))
+    time.sleep(0.3)
+    assert ask(state.socket, Command(name="resume"))["running"] is True
+    assert client.stop() == 0
 
 
 def test_leave_hands_back_signs_out_and_removes_the_state(

@@ -30,6 +30,8 @@ from goblin_wire.problems import Problem
 
 log = logging.getLogger("goblin_client")
 STOP_S = 4.0
+LONGEST_SLEEP_S = 3600.0
+"""The system sleeps for no number that is too large, whoever told it."""
 """After this long the program ends, whatever is still under way."""
 FOREVER = "forever"
 
@@ -152,7 +154,7 @@ class Supervisor:
 
     def _next(self) -> Event | Commanded:
         due = min(self._scheduler.wake_at, self._stop_at)
-        timeout = None if due == NEVER else max(0.0, due - time.monotonic())
+        timeout = min(LONGEST_SLEEP_S, max(0.0, due - time.monotonic()))
         try:
             return self._events.get(timeout=timeout)
         except queue.Empty:
