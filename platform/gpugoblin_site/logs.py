@@ -55,6 +55,8 @@ def configure(level: str = "INFO", stream: BinaryIO | None = None) -> None:
     root.setLevel(level)
     # Refused requests have a line of their own already.
     logging.getLogger("django.request").setLevel(logging.ERROR)
+    # Every second two lines that a task was run; what fails is told by the task's own line.
+    logging.getLogger("apscheduler").setLevel(logging.WARNING)
     for name in (
         "django.request",
         "django.security",

@@ -89,3 +89,9 @@ def test_standard_logging_has_the_same_form(lines: Any) -> None:
     )
     assert second["exception"] == "KeyError"
     assert SENTINELS[0] not in json.dumps(second)
+
+
+def test_tasks_that_run_every_second_leave_no_lines(lines: Any) -> None:
+    logging.getLogger("apscheduler.executors.default").info("Running job")
+    logging.getLogger("apscheduler.scheduler").warning("Run time was missed")
+    assert [line["event"] for line in lines()] == ["Run time was missed"]
