@@ -30,9 +30,9 @@ from goblin_wire.problems import Problem
 
 log = logging.getLogger("goblin_client")
 STOP_S = 4.0
-LONGEST_SLEEP_S = 3600.0
-"""The system sleeps for no number that is too large, whoever told it."""
 """After this long the program ends, whatever is still under way."""
+LONGEST_SLEEP_S = 3600.0
+"""The system takes no time that is too large, whoever told it."""
 FOREVER = "forever"
 
 
