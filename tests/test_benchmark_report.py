@@ -100,6 +100,23 @@ def test_the_page_names_the_machine_and_every_figure(
     assert "Python 3." in text
 
 
+def test_a_figure_that_many_cases_share_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(report.RECORDS, str(tmp_path))
+    monkeypatch.setattr(report, "_begun", set())
+    for case in ("one", "two", "three", "four"):
+        report.line("b", case, "missed", 0, unit="of 9")
+        report.line("b", case, "wrong", 0)
+    report.line("b", "five", "missed", 1234.56, unit="of 9")
+    page = tmp_path / "page.md"
+    assert table.main(tmp_path, page) == 0
+    text = page.read_text()
+    assert "`missed` 0 of 9, `wrong` 0 in each of 4 cases: one, two, three, four." in text
+    assert "| five | gpugoblin | missed | 1235 | of 9 |  | 0 |" in text
+    assert "| one |" not in text
+
+
 def test_a_page_without_any_run_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
