@@ -49,8 +49,8 @@ def _scaled(number: float, step: int, units: tuple[str, ...] | list[str]) -> str
     while abs(number) >= step and power < len(units) - 1:
         number /= step
         power += 1
-    digits = 0 if number == int(number) else 2 if number < 10 else 1
-    return f"{number:.{digits}f} {units[power]}"
+    whole, _, part = f"{number:.{2 if number < 10 else 1}f}".partition(".")
+    return f"{whole}{f'.{part}' if part.strip('0') else ''} {units[power]}"
 
 
 __all__ = ["count", "duration", "flops", "seconds", "shape", "share", "size", "speed"]
