@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from labnode_rig import LabProcess, SiteDouble, Volunteer, normal, save, wait_fo
 from numpy.typing import NDArray
 
 from goblin_wire.blobs import blob_id
-from goblin_wire.control import JobInfo, PartList, Report
+from goblin_wire.control import JobInfo, Part, PartList, Report
 from goblin_wire.data import UploadStatus
 from goblin_wire.lab import LabEvent
 from goblin_wire.problems import (
@@ -89,20 +91,56 @@ def test_one_wrong_row_is_repaired_and_nobody_is_told(
     unit = lab.wait_units(started.job, 1)[0]
     Volunteer(lab).work(unit, spoil)
     wait_for(lambda: site.judged(started.job), 10, lab.log)
-    if site.judged(started.job)[0].verdict is VerdictKind.ACCEPTED:
-        assert site.judged(started.job)[0].residual is None
-        assert site.judged(started.job)[0].reason == ""
-        finish(lab, started, data, {unit})
+    (verdict,) = site.judged(started.job)
+    assert verdict.verdict is VerdictKind.ACCEPTED
+    assert (verdict.code, verdict.reason, verdict.residual) == ("ok", "", None)
+    assert verdict.repaired_rows == 1
+    finish(lab, started, data, {unit})
+    report = lab.control().call("GET", f"/v1/jobs/{started.job}/report", None, Report)
+    assert report.repaired_rows == 1
+    part = next(each for each in parts(lab, started) if each.unit == unit)
+    row, columns = part.start[0] + 5, slice(part.start[1], part.stop[1])
+    left, right = (numpy.load(data / name).astype("f8") for name in ("a.npy", "b.npy"))
+    exact = (left[row] @ right[:, columns]).astype("f4")
+    # The lab node's own row, not the volunteer's, which was off by hundreds of these steps.
+    numpy.testing.assert_array_max_ulp(numpy.load(data / "c.npy")[row, columns], exact, 1)
 
 
-def test_the_vectors_are_drawn_anew_after_four_refusals(
-    lab: LabProcess, site: SiteDouble, data: Path, started: JobInfo
-) -> None:
-    unit = lab.wait_units(started.job, 1)[0]
+def parts(lab: LabProcess, job: JobInfo) -> list[Part]:
+    return lab.control().call("GET", f"/v1/jobs/{job.job}/parts", None, PartList).parts
+
+
+def generations(lab: LabProcess, job: JobInfo) -> dict[int, tuple[int, int]]:
+    """Column block -> generation of its check vectors, and refusals."""
+    with contextlib.closing(sqlite3.connect(lab.folder / "lab.sqlite3")) as database:
+        rows = database.execute(
+            "SELECT block, generation, rejections FROM generations WHERE run = ?", (job.job,)
+        ).fetchall()
+    return {block: (generation, rejections) for block, generation, rejections in rows}
+
+
+def test_the_vectors_are_drawn_anew_after_four_refusals(own_lab: LabProcess) -> None:
+    """Of the column block that was refused, and of no other; a restart keeps it so."""
+    lab = own_lab
+    save(lab.data, "a.npy", normal(640, 500))
+    save(lab.data, "b.npy", normal(500, 640, seed=1))
+    started = lab.multiply("a.npy", "b.npy", out="c.npy", memory=3 << 19)
+    units = lab.wait_units(started.job, started.progress.units)
+    unit = units[0]
+    seen = []
     for number in range(5):
         Volunteer(lab, f"cheat-{number}").work(unit, zeros)
-        wait_for(lambda count=number + 1: len(site.judged(started.job)) == count, 10, lab.log)
-    finish(lab, started, data, set())
+        wait_for(lambda count=number + 1: len(lab.site.judged(started.job)) == count, 10, lab.log)
+        seen.append(generations(lab, started))
+    assert [list(each.values()) for each in seen] == [
+        [(0, 1)], [(0, 2)], [(0, 3)], [(1, 4)], [(1, 5)]
+    ]  # fmt: skip
+    lab.kill()
+    lab.start()
+    assert generations(lab, started) == seen[-1]
+    finish(lab, started, lab.data, set())
+    blocks = {(part.start[1], part.stop[1]) for part in parts(lab, started)}
+    assert len(blocks) > 1, "there was another block that might have been drawn anew"
 
 
 def test_a_late_upload_changes_nothing(lab: LabProcess, data: Path, started: JobInfo) -> None:

@@ -55,7 +55,7 @@ from goblin_wire.problems import (
     UnsupportedProtocol,
     WrongLength,
 )
-from goblin_wire.protocol import DIGEST_HEADER
+from goblin_wire.protocol import DIGEST_HEADER, PROTOCOL
 
 BYTES = "bytes"
 _ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -65,7 +65,8 @@ _WHOLE = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
 _PATHS: dict[str, dict[str, Any]] = {
     "lease": _ID,
     "blob": _BLOB,
-    "index": {"type": "integer", "minimum": 0, "maximum": 63},
+    # A unit has one output.
+    "index": {"type": "integer", "const": 0},
     "upload": _ID,
     "job": _NAME,
 }
@@ -324,6 +325,9 @@ def _document(
     schemas, components = msgspec.json.schema_components(
         unique, ref_template="#/components/schemas/{name}"
     )
+    for schema in components.values():
+        if "protocol" in schema.get("properties", {}):
+            schema["properties"]["protocol"] = {"type": "integer", "const": PROTOCOL}
     shown = dict(zip(unique, schemas, strict=True))
     paths: dict[str, Any] = {}
     for operation in operations:
