@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from goblin_wire.protocol import LAB_SEEN_S
+from goblin_wire.problems import Unavailable
+from goblin_wire.protocol import LAB_SEEN_S, WAIT_S
 from workunits import limits
 from workunits.tickets import ClientTicket, LabTicket, Ticket
 
@@ -16,6 +18,9 @@ LOOK_AHEAD = 64
 _MOST = limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT
 CROWD = 4
 """Clients woken per opening: some of them will be too late, all of them would be a stampede."""
+
+ACCOUNT_WAITS = 1000
+"""Requests that are held for one account."""
 
 QUIET_EVENTS = ("leased", "reported", "accepted")
 """A lab is not woken for these: it has the result, and judged it, before the site hears of it."""
@@ -77,25 +82,51 @@ class Waiter:
     ticket: Ticket
     over: asyncio.Future[None]
 
+    def end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
 
 @dataclass(slots=True)
 class Waiters:
     """All held requests, in the order in which they came."""
 
     _all: dict[Waiter, None] = field(default_factory=dict)
+    _by_host: dict[tuple[int, ...], Waiter] = field(default_factory=dict)
+    _of_account: Counter[int] = field(default_factory=Counter)
     somebody: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __len__(self) -> int:
         return len(self._all)
 
     def add(self, ticket: Ticket) -> Waiter:
+        """Hold one more. An older request of the same host or lab ends: nobody reads its answer.
+
+        Raises `Unavailable` where one account would take the places of all others.
+        """
+        older = self._by_host.get(_place(ticket))
+        if older is not None:
+            older.end()
+            self.remove(older)
+        if isinstance(ticket, ClientTicket):
+            if self._of_account[ticket.account] >= ACCOUNT_WAITS:
+                raise Unavailable("Too many machines of this account wait.", retry_after=WAIT_S)
+            self._of_account[ticket.account] += 1
         waiter = Waiter(ticket, asyncio.get_running_loop().create_future())
         self._all[waiter] = None
+        self._by_host[_place(ticket)] = waiter
         self.somebody.set()
         return waiter
 
     def remove(self, waiter: Waiter) -> None:
-        self._all.pop(waiter, None)
+        """Let go of a request; harmless when done before."""
+        if waiter not in self._all:
+            return
+        del self._all[waiter], self._by_host[_place(waiter.ticket)]
+        if isinstance(waiter.ticket, ClientTicket):
+            self._of_account[waiter.ticket.account] -= 1
+            if not self._of_account[waiter.ticket.account]:
+                del self._of_account[waiter.ticket.account]
         if not self._all:
             self.somebody.clear()
 
@@ -105,6 +136,13 @@ class Waiters:
 
     def snapshot(self) -> list[Waiter]:
         return list(self._all)
+
+
+def _place(ticket: Ticket) -> tuple[int, ...]:
+    """Who waits: a host of an account, or a lab."""
+    if isinstance(ticket, ClientTicket):
+        return ticket.account, ticket.host
+    return (ticket.lab,)
 
 
 def parameters(waiters: list[Waiter]) -> dict[str, list[Any]]:
@@ -156,6 +194,5 @@ def wake(waiters: list[Waiter], found: Iterable[Any]) -> int:
             crowd += 1
         woken.add(index)
     for index in woken:
-        if not waiters[index].over.done():
-            waiters[index].over.set_result(None)
+        waiters[index].end()
     return len(woken)

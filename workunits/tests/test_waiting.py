@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 
 from goblin_wire.exchange import Returned
-from goblin_wire.problems import CapabilityInvalid
+from goblin_wire.problems import CapabilityInvalid, Unavailable
 from gpugoblin_site import asgi_wait
 from gpugoblin_site.asgi_wait import WaitingRoom
 from workunits import events, network, tickets, waiting
@@ -181,6 +181,31 @@ def test_a_crowd_is_not_woken_for_a_single_unit() -> None:
         return waiting.wake(held, [(n, "work", 1) for n in range(100)])
 
     assert asyncio.run(play()) == waiting.CROWD
+
+
+def test_one_host_is_held_once_and_one_account_does_not_take_all_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waiting, "ACCOUNT_WAITS", 3)
+
+    async def play() -> None:
+        waiters = waiting.Waiters()
+        held = [waiters.add(tickets.ClientTicket(1, 1, 1, 1, 0.0)) for _ in range(50)]
+        assert len(waiters) == 1
+        assert [each.over.done() for each in held] == [True] * 49 + [False]
+        held += [waiters.add(tickets.ClientTicket(1, host, 1, 1, 0.0)) for host in (2, 3)]
+        with pytest.raises(Unavailable):
+            waiters.add(tickets.ClientTicket(1, 4, 1, 1, 0.0))
+        held.append(waiters.add(tickets.ClientTicket(2, 1, 1, 1, 0.0)))
+        held += [waiters.add(tickets.LabTicket(1, 2, 3, 0, 0.0)) for _ in range(5)]
+        assert len(waiters) == 5
+        for each in held:
+            waiters.remove(each)
+        assert len(waiters) == 0
+        assert not waiters.somebody.is_set()
+        waiters.add(tickets.ClientTicket(1, 4, 1, 1, 0.0))
+
+    asyncio.run(play())
 
 
 @pytest.mark.django_db(transaction=True)
