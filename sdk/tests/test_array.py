@@ -104,6 +104,22 @@ def test_row_35_nothing_is_computed_in_passing(use: Callable[[Any], Any]) -> Non
         use(lazy)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda lazy: lazy + lazy,
+        lambda lazy: 2 * lazy,
+        lambda lazy: lazy / 2,
+        lambda lazy: -lazy,
+        lambda lazy: lazy**2,
+        lambda lazy: lazy < 1,
+    ],
+)
+def test_other_arithmetic_says_what_to_do(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(errors.NotComputed, match=r"Only products, A @ B.*\.compute\(\)"):
+        use(gpugoblin.assume((2, 2)))
+
+
 def test_row_35_a_large_array_is_not_pulled_in_and_a_small_one_is() -> None:
     large = gpugoblin.assume((8192, 8192)) @ gpugoblin.assume((8192, 8192))
     with pytest.raises(errors.TooLarge, match=r"256 MiB.*\.compute\(\).*\.submit"):

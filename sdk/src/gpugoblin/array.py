@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goblin_wire.protocol import INLINE_BYTES
 from gpugoblin import cards, words
+from gpugoblin.arithmetic import ProductsOnly
 from gpugoblin.errors import NotComputed, TooLarge
 from gpugoblin.operands import AnyDtype, Shape, product_dtype, product_shape
 
@@ -62,7 +63,7 @@ class Product:
         return " @ ".join(_bracketed(operand) for operand in (self.left, self.right))
 
 
-class Array:
+class Array(ProductsOnly):
     """A lazy array of float32 or float64. `A @ B` checks shapes and types at that line.
 
     Nothing is computed before `compute()` or `submit()`; `explain()` says what that would take.
