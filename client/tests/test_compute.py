@@ -20,6 +20,7 @@ from client.tests.servers import product_graph
 from goblin_client.compute.backends import Cpu, DeviceUnusable, open_backend
 from goblin_client.compute.messages import (
     ArrayFile,
+    Awaiting,
     Begin,
     Cancel,
     Failed,
@@ -98,6 +99,7 @@ def test_a_unit_is_computed_from_files_into_a_file(started: Started, tmp_path: P
     started.process.send(begin)
     first = {started.next(Released).index for _ in range(2)}
     assert first == {0, 1}
+    assert started.next(Awaiting).index == 2
     assert started.reports.empty()
     started.process.send(Feed(lease=begin.lease, blobs=4))
     assert {started.next(Released).index for _ in range(2)} == {2, 3}

@@ -304,3 +304,27 @@ def _status(state: StateDirectory, *arguments: str) -> str:
         check=True,
         timeout=20,
     ).stdout
+
+
+def test_a_unit_larger_than_the_cache_streams_through_it(
+    site: Site, lab: Lab, run: Callable[..., Client], state: StateDirectory
+) -> None:
+    unit = lab.product(300, 300, 300, slices=12, seed=3)
+    blob = unit.message.inputs[0].bytes
+    site.offer(lab, unit, lab.product(300, 300, 300, slices=12, seed=4))
+    client = run("--cache", str(5 * blob))
+    most = 0
+
+    def is_done() -> bool:
+        nonlocal most
+        lying = [path.stat().st_size for path in (state.cache / lab.id).glob("*")]
+        most = max(most, sum(lying))
+        return len(site.reported) == 2
+
+    until(is_done)
+    assert client.stop() == 0
+    # The cap, the graphs, and what a unit and the next one need to begin.
+    assert most <= (5 + 4 + 1) * blob
+    for lease in site.reported:
+        expected = lab.leases[lease].expected
+        assert numpy.allclose(lab.result(lease), expected, atol=1e-2)

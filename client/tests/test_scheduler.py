@@ -310,7 +310,7 @@ def test_a_lease_for_a_device_that_is_not_here_goes_back() -> None:
     driver = Driver()
     driver.reply(lease(1, device="gpu0"))
     returned = [each.code for send in driver.of(actions.Send) for each in send.request.returned]
-    assert returned == ["failed"]
+    assert returned == ["client_failed"]
 
 
 def test_two_devices_are_kept_busy_by_themselves() -> None:
@@ -333,6 +333,46 @@ def test_where_no_other_device_counts_the_processor_computes() -> None:
     assert driver.state.devices["gpu0"].refused == "It failed its self-test."
     found = driver.tell(events.DeviceRefused("cpu", "Nothing computes."))
     assert not [each for each in found if isinstance(each, actions.StartDevice)]
+
+
+def test_every_lease_of_many_is_renewed_in_time() -> None:
+    devices = [f"gpu{number}" for number in range(16)]
+    driver = Driver(*devices)
+    driver.reply(*[lease(number, device=devices[number % 16]) for number in range(1000)])
+    named: dict[str, float] = {}
+    for _ in range(120):
+        driver.done.clear()
+        driver.tell(events.Ticked(), after=1.0)
+        for send in driver.of(actions.Send):
+            named |= {held.lease: driver.now for held in send.request.holding}
+            driver.reply()
+        assert len(named) == 1000 or driver.now < 125
+    assert min(named.values()) > driver.now - 60
+
+
+def test_a_lease_told_again_is_still_to_be_renewed() -> None:
+    driver = Driver()
+    unit = lease(1, seconds=60)
+    driver.reply(unit)
+    work = driver.state.works[unit.lease]
+    listed = work.listed_at
+    driver.now += 10
+    work.renew(msgspec.structs.replace(unit, capability="d.s"))
+    assert (work.listed_at, work.lease.capability) == (listed, "d.s")
+
+
+def test_clients_that_were_told_the_same_come_back_at_different_moments() -> None:
+    polls, waits = set(), set()
+    for _ in range(20):
+        driver = Driver()
+        driver.reply(wait_url="https://site/wait", ticket="t", poll_after_ms=10_000)
+        polls.add(driver.state.talk.next_poll - driver.now)
+        driver.tell(events.Waited(failed=True), after=5)
+        waits.add(driver.state.talk.wait_from - driver.now)
+    assert len(polls) > 10
+    assert len(waits) > 10
+    assert min(polls) >= 10
+    assert max(polls) <= 12
 
 
 def test_messages_survive_the_wire() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from pathlib import Path
@@ -87,6 +88,41 @@ def test_panels_that_are_here_are_not_downloaded_again(lab: Lab, cache: BlobCach
     served = lab.served
     fetch(cache, make_lease(lab, unit))
     assert lab.served == served
+
+
+def test_a_panel_that_a_power_cut_spoilt_is_fetched_again(lab: Lab, tmp_path: Path) -> None:
+    unit = lab.product(seed=1)
+    fetch(BlobCache(tmp_path, 10**9), make_lease(lab, unit))
+    spoilt = unit.message.inputs[1]
+    (tmp_path / lab.id / spoilt.blob).write_bytes(bytes(spoilt.bytes))
+    served = lab.served
+    fetch(BlobCache(tmp_path, 10**9), make_lease(lab, unit))
+    assert lab.served == served + spoilt.bytes
+    assert (tmp_path / lab.id / spoilt.blob).read_bytes() == lab.blobs[spoilt.blob]
+
+
+def test_an_input_larger_than_the_cache_is_refused_before_its_download(
+    lab: Lab, tmp_path: Path
+) -> None:
+    unit = lab.product(seed=1)
+    largest = max(each.bytes for each in unit.message.inputs)
+    with pytest.raises(HandBack) as caught:
+        fetch(BlobCache(tmp_path, largest - 1), make_lease(lab, unit))
+    assert caught.value.code == "disk_full"
+    assert not list(tmp_path.glob(f"{lab.id}/{unit.message.inputs[0].blob}*"))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "disk_full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "disk_full"),
+        (OSError(errno.EIO, "Input/output error"), "client_failed"),
+        (KeyError("x"), "client_failed"),
+    ],
+)
+def test_a_trouble_of_this_machine_has_a_code_of_its_own(error: Exception, code: str) -> None:
+    assert failure(error).code == code
 
 
 def test_row_27_stalled_socket(lab: Lab, cache: BlobCache) -> None:
@@ -198,7 +234,7 @@ def test_loopback_is_refused_unless_allowed(lab: Lab, cache: BlobCache) -> None:
         ({}, {"input_bytes": 5}, "bad_graph"),
         ({}, {"output_bytes": 5}, "bad_graph"),
         ({"memory": 2 * MEMORY}, {}, "memory"),
-        ({"unit": "f" * 32}, {"unit": "e" * 32}, "failed"),
+        ({"unit": "f" * 32}, {"unit": "e" * 32}, "capability_refused"),
     ],
 )
 def test_what_is_not_right_is_refused_before_its_download(

@@ -15,6 +15,7 @@ from goblin_wire.capability import (
     read,
     signature_is_valid,
 )
+from goblin_wire.fields import sentence
 from goblin_wire.problems import CapabilityExpired, CapabilityInvalid
 from goblin_wire.states import LeaseRole
 
@@ -49,7 +50,7 @@ TOKEN = issue(KEY, claims())
     role=st.sampled_from(list(LeaseRole)),
     copy=st.integers(0, 100),
     output_bytes=st.integers(0, 2**53 - 1),
-    volunteer=st.text(max_size=200),
+    volunteer=st.text(max_size=200).map(sentence),
 )
 def test_what_was_signed_is_read(**changes: object) -> None:
     signed = claims(**changes)

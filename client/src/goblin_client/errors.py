@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+
+CLIENT_FAILED = "client_failed"
+"""Code of a lease handed back for a trouble of this machine that says nothing about the unit."""
+DISK_FULL = "disk_full"
+
+
+def disk_code(error: OSError) -> str:
+    """The code for a lease that the disk, or the system, did not let us finish."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return DISK_FULL if full else CLIENT_FAILED
+
 
 class ClientError(Exception):
     """The program cannot go on. `status` is its exit code."""
@@ -21,6 +33,10 @@ class Refused(ClientError):
     """The site does not accept this volunteer."""
 
     status = 3
+
+
+class Unwanted(Exception):
+    """The lease was dropped while something of it was on the way."""
 
 
 class HandBack(Exception):

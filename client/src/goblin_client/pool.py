@@ -23,7 +23,7 @@ class DevicePool:
     """Starts and feeds one process per device; what they say becomes events.
 
     `memory`: bytes per unit, `threads`: of each process, `released(lease, place)`: an input that
-    a unit no longer needs.
+    a unit no longer needs, `awaited(lease, place)`: one that it stands still for.
     """
 
     def __init__(
@@ -34,12 +34,14 @@ class DevicePool:
         *,
         post: Callable[[Event], None],
         released: Callable[[str, int], None],
+        awaited: Callable[[str, int], None],
     ) -> None:
         self._results = results
         self._memory = memory
         self._threads = threads
         self._post = post
         self._released = released
+        self._awaited = awaited
         self._processes: dict[str, ComputeProcess] = {}
         self._given: dict[str, Lease] = {}
         self._refused: set[str] = set()
@@ -100,6 +102,8 @@ class DevicePool:
     def _heard(self, device: str, report: Report) -> None:
         if isinstance(report, messages.Released):
             self._released(report.lease, report.index)
+        elif isinstance(report, messages.Awaiting):
+            self._awaited(report.lease, report.index)
         elif isinstance(report, messages.Progress):
             self._post(events.Progressed(device, report.lease, report.share))
         elif isinstance(report, messages.Ready):

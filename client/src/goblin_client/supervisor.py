@@ -90,6 +90,7 @@ class Supervisor:
             options.threads,
             post=post,
             released=self._cache.release,
+            awaited=self._cache.awaited,
         )
         self._devices = options.devices
 

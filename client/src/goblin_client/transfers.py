@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from goblin_client.errors import HandBack
+from goblin_client.errors import HandBack, Unwanted
 from goblin_client.lanes import Lane
 from goblin_client.scheduling import events
 from goblin_client.scheduling.events import Event, Failure, Trouble
 from goblin_client.store import KeptResult
 from goblin_client.transfer.cache import BlobCache
-from goblin_client.transfer.fetch import Fetcher, Prepared, Unwanted
+from goblin_client.transfer.fetch import Fetcher, Prepared
 from goblin_client.transfer.link import LabLinks, failure
 from goblin_client.transfer.upload import Uploader
 from goblin_wire.exchange import Lease

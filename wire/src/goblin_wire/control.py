@@ -33,6 +33,7 @@ from goblin_wire.fields import (
     Digest,
     Flops,
     Id,
+    LongSentence,
     Rate,
     Seconds,
     Sentence,
@@ -168,7 +169,7 @@ class JobInfo(Struct, kw_only=True, omit_defaults=True):
     attempt: Count = 1
     state: JobState
     code: Code = "ok"
-    reason: Annotated[str, Meta(max_length=1000)] = ""
+    reason: LongSentence = ""
     """Why it is in this state: one sentence, never empty in a terminal or waiting state."""
     by: ShortText = ""
     """Who brought it there: `lab`, `researcher`, `site`."""
@@ -227,7 +228,7 @@ class Report(Struct, kw_only=True, omit_defaults=True):
     job: Id
     name: Name
     state: JobState
-    reason: Annotated[str, Meta(max_length=1000)] = ""
+    reason: LongSentence = ""
     grade: Grade = Grade.STANDARD
     units: Count = 0
     verified: Count = 0

@@ -22,7 +22,7 @@ from goblin_wire.fields import (
     Token,
     Url,
 )
-from goblin_wire.protocol import MAX_BATCH
+from goblin_wire.protocol import MAX_BATCH, MAX_HOLDING
 from goblin_wire.states import LeaseRole
 
 Batch = Meta(max_length=MAX_BATCH)
@@ -82,7 +82,7 @@ class ExchangeRequest(Struct, kw_only=True, omit_defaults=True):
     seq: Count
     nonce: Nonce
     version: ShortText = ""
-    holding: Annotated[list[Holding], Batch] = field(default_factory=list)
+    holding: Annotated[list[Holding], Meta(max_length=MAX_HOLDING)] = field(default_factory=list)
     returned: Annotated[list[Returned], Batch] = field(default_factory=list)
     done: Annotated[list[Done], Batch] = field(default_factory=list)
     want: Annotated[list[Want], Devices] = field(default_factory=list)

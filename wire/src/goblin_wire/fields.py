@@ -14,8 +14,12 @@ Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}(?!\n)$")]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?!\n)$")]
 """A BLAKE3 digest in hexadecimal."""
 Code = Annotated[str, Meta(pattern=r"^[a-z0-9_]{1,40}(?!\n)$")]
-Sentence = Annotated[str, Meta(max_length=500)]
-ShortText = Annotated[str, Meta(max_length=200)]
+_STEERING = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_PLAIN = rf"^[^{_STEERING}]*(?!\n)$"
+Sentence = Annotated[str, Meta(max_length=500, pattern=_PLAIN)]
+"""Text for people, without characters that steer a terminal or turn the direction of writing."""
+LongSentence = Annotated[str, Meta(max_length=1000, pattern=_PLAIN)]
+ShortText = Annotated[str, Meta(max_length=200, pattern=_PLAIN)]
 Device = Annotated[str, Meta(pattern=r"^(cpu|gpu[0-9]{1,2})(?!\n)$")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{16,64}(?!\n)$")]
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -30,6 +34,11 @@ Url = Annotated[str, Meta(max_length=500)]
 
 
 def sentence(text: str, limit: int = 500) -> str:
-    """`text` on one line and cut to what a field takes (`Sentence`: 500 characters)."""
-    line = " ".join(text.split())
+    """`text` on one line, printable, and cut to what a field takes (`Sentence`: 500 characters)."""
+    line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Spaces in place of the characters that could steer a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from goblin_wire.fields import printable
+
 PROBLEM_JSON = "application/problem+json"
 TYPE_PREFIX = "https://gpugoblin.com/problems/"
 MAX_DETAIL = 2000
@@ -422,7 +424,7 @@ PROBLEMS: dict[str, type[Problem]] = _subclasses(Problem)
 def problem_from_dict(body: dict[str, Any], status: int) -> Problem:
     """The exception for a problem+json object; an unknown code becomes `BadReply`."""
     kind = PROBLEMS.get(str(body.get("code")))
-    detail = _printable(str(body.get("detail") or body.get("title") or ""))[:MAX_DETAIL]
+    detail = printable(str(body.get("detail") or body.get("title") or ""))[:MAX_DETAIL]
     if kind is None:
         return BadReply(f"Status {status}: {detail or 'no explanation was given'}", status=status)
     facts = body.get("facts")
@@ -442,13 +444,8 @@ def problem_from_response(status: int, content_type: str, body: bytes) -> Proble
             parsed = None
         if isinstance(parsed, dict):
             return problem_from_dict(parsed, status)
-    start = _printable(body[:800].decode("utf-8", "replace"))[:200]
+    start = printable(body[:800].decode("utf-8", "replace"))[:200]
     return BadReply(f"Status {status}, not in the form of this protocol: {start}", status=status)
-
-
-def _printable(text: str) -> str:
-    """Without the characters that could steer a terminal: it comes from another machine."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _wait(value: Any) -> float | None:

@@ -76,6 +76,13 @@ class Released(_Message):
     index: int
 
 
+class Awaiting(_Message):
+    """The computation stands still until the inputs up to this one are here."""
+
+    lease: str
+    index: int
+
+
 class Finished(_Message):
     lease: str
     digests: list[str]
@@ -89,7 +96,7 @@ class Failed(_Message):
     detail: str
 
 
-Report: TypeAlias = Ready | Refused | Progress | Released | Finished | Failed
+Report: TypeAlias = Ready | Refused | Progress | Released | Awaiting | Finished | Failed
 
 _orders = msgspec.msgpack.Decoder(Order)
 _reports = msgspec.msgpack.Decoder(Report)

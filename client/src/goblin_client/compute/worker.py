@@ -13,6 +13,7 @@ from typing import IO
 from goblin_client.compute.backends import Backend, DeviceUnusable, open_backend
 from goblin_client.compute.limits import limit_memory
 from goblin_client.compute.messages import (
+    Awaiting,
     Begin,
     Cancel,
     Failed,
@@ -27,6 +28,7 @@ from goblin_client.compute.messages import (
 )
 from goblin_client.compute.probe import cpu_kind, examine, measure_speed
 from goblin_client.compute.unit import InputMissing, UnitRun
+from goblin_client.errors import disk_code
 from opgraph.errors import ExecutionCancelled, OpgraphError
 
 CANCEL_S = 2.0
@@ -107,7 +109,7 @@ class Worker:
         except InputMissing:
             self._failed(lease, "input_missing", "An input is gone from the cache.")
         except OSError as error:
-            code = "memory" if error.errno == errno.ENOMEM else "failed"
+            code = "memory" if error.errno == errno.ENOMEM else disk_code(error)
             self._failed(lease, code, f"The system did not let it go on: {error.strerror}.")
         except OpgraphError as error:
             self._failed(lease, "failed", str(error))
@@ -124,6 +126,8 @@ class Worker:
 
     def _wait_for(self, lease: str, index: int) -> None:
         with self._changed:
+            if self._blobs.get(lease, index + 1) <= index:
+                self.report(Awaiting(lease=lease, index=index))
             while self._blobs.get(lease, index + 1) <= index:
                 self._changed.wait()
         if self._is_cancelled(lease):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from goblin_client import __version__
 from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Holding, Returned, Want
-from goblin_wire.protocol import MAX_BATCH, PROTOCOL
+from goblin_wire.protocol import MAX_BATCH, MAX_HOLDING, PROTOCOL
 
 REFUSALS = frozenset(
     {
@@ -35,6 +36,7 @@ MESSAGE_FAULTS = frozenset(
 """Codes that blame the message: it is not repeated, another one is made."""
 QUICK_S = 0.5
 LONGEST_PAUSE_S = 30.0
+POLL_SPREAD = 0.2
 
 
 @dataclass
@@ -61,6 +63,8 @@ class Conversation:
     quick_waits: int = 0
     failed_waits: int = 0
     round_trip: float = 0.05
+    chance: Callable[[], float] = field(default=random.random)
+    """Between 0 and 1; clients that were told the same do not come back at the same moment."""
 
     def compose(
         self, holding: list[Holding], done: list[Done], want: list[Want], now: float
@@ -74,7 +78,7 @@ class Conversation:
             seq=self.seq,
             nonce=self.nonce(),
             version=__version__,
-            holding=holding[:MAX_BATCH],
+            holding=holding[:MAX_HOLDING],
             returned=self.returned[:MAX_BATCH],
             done=done[:MAX_BATCH],
             want=want[:16],
@@ -106,8 +110,14 @@ class Conversation:
     def _pause(self) -> float:
         """Until the next poll. Without the waiting address they become ever more rare."""
         if not self.failed_waits:
-            return self.poll_after
-        return min(LONGEST_PAUSE_S, max(self.poll_after, 2.0 ** min(10, self.failed_waits)))
+            # Never earlier than the site asked for.
+            return self.poll_after * (1.0 + POLL_SPREAD * self.chance())
+        pause = max(self.poll_after, 2.0 ** min(10, self.failed_waits))
+        return self._spread(min(LONGEST_PAUSE_S, pause))
+
+    def _spread(self, pause: float) -> float:
+        """Between half of the pause and the whole."""
+        return pause * (0.5 + 0.5 * self.chance())
 
     def unanswered(self) -> None:
         self.sent_at = None
@@ -142,7 +152,8 @@ class Conversation:
         self.waiting_since = None
         self.quick_waits = self.quick_waits + 1 if quick and self.dry else 0
         if self.quick_waits > 2:
-            self.wait_from = now + min(LONGEST_PAUSE_S, 2.0 ** (self.quick_waits - 3))
+            pause = min(LONGEST_PAUSE_S, 2.0 ** (self.quick_waits - 3))
+            self.wait_from = now + self._spread(pause)
         self.failed_waits = self.failed_waits + 1 if failed else 0
         if failed:
             self.wait_from = self.next_poll = now + self._pause()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from goblin_client.errors import CLIENT_FAILED
 from goblin_client.scheduling import actions, events
 from goblin_client.scheduling.conversation import MESSAGE_FAULTS, REFUSALS
 from goblin_client.scheduling.events import Event, Failure, Trouble
 from goblin_client.scheduling.state import NEVER, State
 from goblin_client.scheduling.work import Device, Work
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Lease
+from goblin_wire.fields import sentence
 from goblin_wire.states import WorkState
 
 INPUT_MISSING = "input_missing"
@@ -70,7 +72,7 @@ def _end(state: State, lease: str, code: str, reason: str) -> None:
 
 def _take(state: State, lease: Lease) -> None:
     if known := state.works.get(lease.lease):
-        known.renew(lease, state.now)
+        known.renew(lease)
         return
     if any(each.lease == lease.lease for each in state.talk.returned):
         return
@@ -80,7 +82,7 @@ def _take(state: State, lease: Lease) -> None:
     elif state.paused_until is not None:
         state.hand_back(work, *PAUSED)
     elif lease.device not in state.devices or state.devices[lease.device].refused:
-        state.hand_back(work, "failed", f"The device {lease.device} is not in use.")
+        state.hand_back(work, CLIENT_FAILED, f"The device {lease.device} is not in use.")
 
 
 def not_replied(state: State, event: events.NotReplied) -> None:
@@ -165,7 +167,7 @@ def _upload_failed(state: State, work: Work, failure: Failure) -> None:
     if failure.trouble is Trouble.DAMAGED:
         work.damages, work.afresh = work.damages + 1, True
         if work.damages >= MAX_DAMAGES:
-            state.hand_back(work, "digest_mismatch", failure.detail)
+            state.hand_back(work, CLIENT_FAILED, failure.detail)
     elif failure.trouble in (Trouble.UNIT, Trouble.ENDED):
         state.hand_back(work, failure.code, failure.detail)
     elif failure.trouble is Trouble.CAPABILITY:
@@ -189,7 +191,7 @@ def _free(busy: dict[str, str], lease: str) -> str:
 def device_ready(state: State, event: events.DeviceReady) -> None:
     device = state.devices[event.device]
     device.ready, device.refused, device.restart_at = True, "", None
-    device.memory, device.device_class = event.memory, event.device_class
+    device.memory, device.device_class = event.memory, sentence(event.device_class, 200)
     device.flops_per_s = event.flops_per_s
 
 
@@ -198,7 +200,7 @@ def device_refused(state: State, event: events.DeviceRefused) -> None:
     device.ready, device.refused = False, event.detail
     state.do(actions.Notice(f"{device.name} is not used: {event.detail}"))
     state.requeue(device)
-    state.hand_back_all(state.queue(device.name), "failed", event.detail)
+    state.hand_back_all(state.queue(device.name), CLIENT_FAILED, event.detail)
     if "cpu" not in state.devices and all(each.refused for each in state.devices.values()):
         state.devices["cpu"] = Device("cpu")
         state.do(actions.StartDevice("cpu"))
@@ -248,7 +250,7 @@ def compute_failed(state: State, event: events.ComputeFailed) -> None:
     if event.code == INPUT_MISSING and work.crashes < MAX_CRASHES:
         work.begin_again()
     else:
-        code = "failed" if event.code == INPUT_MISSING else event.code
+        code = CLIENT_FAILED if event.code == INPUT_MISSING else event.code
         state.hand_back(work, code, event.detail)
 
 

@@ -6,6 +6,7 @@ from goblin_client.scheduling import actions
 from goblin_client.scheduling.state import NEVER, State
 from goblin_client.scheduling.work import Device, Work
 from goblin_wire.exchange import Done, Want
+from goblin_wire.protocol import MAX_HOLDING
 from goblin_wire.states import WorkState
 from opgraph.catalogue import CATALOGUE_VERSION
 
@@ -42,11 +43,12 @@ def _speak(state: State, wants: list[Want]) -> None:
     works = state.works.values()
     held = [work for work in works if work.state is not WorkState.REPORTED and not work.unlisted]
     done = [_done(work) for work in works if _is_untold(state, work)]
-    for work in held:
+    listed = sorted(held, key=lambda work: work.listed_at)[:MAX_HOLDING]
+    for work in listed:
         work.listed_at = state.now
     for device in state.devices.values():
         device.short_since = None
-    holding = [work.holding() for work in held]
+    holding = [work.holding() for work in listed]
     state.do(actions.Send(state.talk.compose(holding, done, wants, state.now)))
 
 

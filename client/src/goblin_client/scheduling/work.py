@@ -72,9 +72,9 @@ class Work:
         result.lease = self.lease
         self.result, self.state, self.fetched = result, WorkState.UPLOADING, True
 
-    def renew(self, lease: Lease, now: float) -> None:
-        """The site told the lease again, with a new capability."""
-        self.lease, self.listed_at, self.unlisted = lease, now, False
+    def renew(self, lease: Lease) -> None:
+        """The site told the lease again, with a new capability. That does not renew it."""
+        self.lease, self.unlisted = lease, False
         self.upload_failures = 0
         if self.result is not None:
             self.result.lease = lease

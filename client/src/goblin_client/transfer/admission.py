@@ -49,7 +49,7 @@ def read_manifest(lease: Lease, body: bytes) -> Manifest:
     """The manifest of the lease. Raises `HandBack` where it is not the one that was promised."""
     claims = _claims(lease)
     if (claims.lab, claims.lease, claims.unit) != (lease.lab.lab, lease.lease, lease.unit):
-        raise HandBack("failed", "The capability is not for this lease.")
+        raise HandBack("capability_refused", "The capability is not for this lease.")
     if digest(body) != claims.manifest:
         raise HandBack("digest_mismatch", "The manifest is not the one in the capability.")
     try:
@@ -66,7 +66,7 @@ def _claims(lease: Lease) -> _Claims:
         raw = base64.urlsafe_b64decode(body.encode("ascii") + b"=" * (-len(body) % 4))
         return msgspec.json.decode(raw, type=_Claims)
     except (binascii.Error, ValueError, RecursionError):
-        raise HandBack("failed", "The capability cannot be read.") from None
+        raise HandBack("capability_refused", "The capability cannot be read.") from None
 
 
 def _compare(lease: Lease, claims: _Claims, manifest: Manifest) -> None:

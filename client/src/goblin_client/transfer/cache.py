@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goblin_client.errors import Unwanted
 from goblin_client.files import private_folder, reserve
 from goblin_wire.blobs import BlobHasher
 from goblin_wire.problems import DigestMismatch
 
-PATIENCE_S = 5.0
-"""How long a download waits for room; then it goes over the cap, since others may wait for it."""
+LOOK_S = 0.5
+"""A download that waits for room looks so often whether it is still wanted."""
+TO_BEGIN = 2
+"""Inputs of a unit with which a device begins."""
 PART = ".part"
+PIECE = 1 << 20
+Holder = tuple[str, int]
+"""A lease, and the place among its inputs."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,11 @@ class BlobCache:
         self._cap = cap
         self._changed = threading.Condition()
         self._sizes: OrderedDict[BlobKey, int] = OrderedDict()
-        self._pins: dict[BlobKey, set[tuple[str, int]]] = {}
+        self._pins: dict[BlobKey, set[Holder]] = {}
+        self._awaited: dict[str, int] = {}
+        """Lease -> the last place that its device waits for."""
+        self._unproved: set[BlobKey] = set()
+        """Of an earlier process: a power cut may have left zeros in a file of the right size."""
         self._arriving = 0
         self._used = 0
         self._scan()
@@ -72,8 +82,13 @@ class BlobCache:
         for _, key, size in sorted(found, key=lambda each: each[0]):
             self._sizes[key] = size
             self._used += size
+        self._unproved = set(self._sizes)
         with self._changed:
             self._evict(0)
+
+    @property
+    def cap(self) -> int:
+        return self._cap
 
     @property
     def used(self) -> int:
@@ -82,7 +97,7 @@ class BlobCache:
     def path(self, key: BlobKey) -> Path:
         return self._folder / key.lab / key.blob
 
-    def pin(self, key: BlobKey, holder: tuple[str, int]) -> None:
+    def pin(self, key: BlobKey, holder: Holder) -> None:
         """Keep the blob as long as the holder (lease, place) needs it."""
         with self._changed:
             self._pins.setdefault(key, set()).add(holder)
@@ -100,30 +115,59 @@ class BlobCache:
                     self._pins[key] = left
                 else:
                     del self._pins[key]
+            if place is None:
+                self._awaited.pop(lease, None)
             self._changed.notify_all()
 
-    def has(self, key: BlobKey, size: int) -> bool:
-        """Whether the blob is here; that counts as a use."""
+    def awaited(self, lease: str, place: int) -> None:
+        """A device stands still until the lease's inputs up to `place` are here."""
+        with self._changed:
+            self._awaited[lease] = place
+            self._changed.notify_all()
+
+    def has(self, key: BlobKey, size: int, secret: bytes) -> bool:
+        """Whether the blob is here, whole under the lab's key; that counts as a use."""
         with self._changed:
             if self._sizes.get(key) != size:
                 return False
             self._sizes.move_to_end(key)
+            unproved = key in self._unproved
         try:
             os.utime(self.path(key))
+            good = not unproved or self._digest(key, secret) == key.blob
         except OSError:
+            good = False
+        if not good:
             self._lost(key)
-            return False
-        return True
+        self._unproved.discard(key)
+        return good
+
+    def _digest(self, key: BlobKey, secret: bytes) -> str:
+        hasher = BlobHasher(secret)
+        with self.path(key).open("rb", buffering=0) as file:
+            while piece := file.read(PIECE):
+                hasher.update(piece)
+        return hasher.hexdigest()
 
     def _lost(self, key: BlobKey) -> None:
         with self._changed:
+            self.path(key).unlink(missing_ok=True)
             self._used -= self._sizes.pop(key, 0)
 
     @contextmanager
-    def draft(self, key: BlobKey, size: int, secret: bytes) -> Iterator[Draft]:
+    def draft(
+        self,
+        key: BlobKey,
+        size: int,
+        secret: bytes,
+        holder: Holder | None = None,
+        is_held: Callable[[str], bool] = lambda _lease: True,
+    ) -> Iterator[Draft]:
         """Room for a blob of `size` bytes; it is kept when the block ends and its digest under
-        the lab's key is its id. Raises `DigestMismatch`, or OSError when the disk is full."""
-        self._make_room(size)
+        the lab's key is its id. A `holder` waits until there is room within the cap, or until a
+        device waits for the blob. Raises `DigestMismatch`, `Unwanted`, or OSError when the disk
+        is full."""
+        self._make_room(size, holder, is_held)
         part = self.path(key).with_suffix(PART)
         try:
             private_folder(part.parent)
@@ -146,11 +190,27 @@ class BlobCache:
             self._arriving -= size
             self._used += size - self._sizes.pop(key, 0)
             self._sizes[key] = size
+            self._unproved.discard(key)
 
-    def _make_room(self, size: int) -> None:
+    def _make_room(self, size: int, holder: Holder | None, is_held: Callable[[str], bool]) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._evict(size), PATIENCE_S)
+            while not self._evict(size) and holder is not None and not self._is_urgent(*holder):
+                if not is_held(holder[0]):
+                    raise Unwanted
+                self._changed.wait(LOOK_S)
             self._arriving += size
+
+    def _is_urgent(self, lease: str, place: int) -> bool:
+        """Whether the blob may go over the cap: without it a device would stand still for ever."""
+        if place <= self._awaited.get(lease, -1):
+            return True
+        here = sum(
+            lease == other and 0 <= index != place
+            for key, holders in self._pins.items()
+            if key in self._sizes
+            for other, index in holders
+        )
+        return here < TO_BEGIN
 
     def _evict(self, size: int) -> bool:
         """Remove what is not in use until `size` more bytes fit; whether they do."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from goblin_client.errors import HandBack
+from goblin_client.errors import DISK_FULL, HandBack, Unwanted
 from goblin_client.scheduling.events import Admitted, Arrived
 from goblin_client.transfer.admission import GraphFacts, admit, read_graph, read_manifest
 from goblin_client.transfer.cache import BlobCache, BlobKey, Draft
@@ -24,10 +25,6 @@ TELL_S = 2.0
 """A long download is told of this often, so that its lease is seen to move."""
 BREAKS = 5
 """So often in one blob a broken connection is taken up again where it broke."""
-
-
-class Unwanted(Exception):
-    """The lease was dropped while its inputs were on the way."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +59,24 @@ class Fetcher:
         self._cache.pin(graph, (lease.lease, GRAPH_PLACE))
         facts = self._graph(client, lease, manifest, graph)
         admit(lease, manifest, facts, memory)
+        self._require_room(manifest)
         keys = [BlobKey(lease.lab.lab, each.blob) for each in manifest.inputs]
         return Prepared(
             manifest, self._cache.path(graph), tuple(self._cache.path(key) for key in keys)
         )
 
+    def _require_room(self, manifest: Manifest) -> None:
+        largest = max((each.bytes for each in manifest.inputs), default=0)
+        if largest > self._cache.cap:
+            raise HandBack(
+                DISK_FULL,
+                f"An input has {largest} bytes; {self._cache.cap} of this disk may be used.",
+            )
+
     def _graph(
         self, client: HttpClient, lease: Lease, manifest: Manifest, key: BlobKey
     ) -> GraphFacts:
-        here = self._cache.has(key, manifest.graph_bytes)
+        here = self._cache.has(key, manifest.graph_bytes, bytes.fromhex(manifest.key))
         if not (here and key.blob in self._facts):
             body = (
                 self._cache.path(key).read_bytes()
@@ -111,9 +117,12 @@ class Fetcher:
         for place, spec in enumerate(specs):
             key = BlobKey(lease.lab.lab, spec.blob)
             self._cache.pin(key, (lease.lease, place))
-            if not self._cache.has(key, spec.bytes):
-                secret = bytes.fromhex(prepared.manifest.key)
-                self._get_blob(lease, spec, key, secret, partial(tell_part, place, moved))
+            secret = bytes.fromhex(prepared.manifest.key)
+            if not self._cache.has(key, spec.bytes, secret):
+                draft = self._cache.draft(
+                    key, spec.bytes, secret, (lease.lease, place), self._is_held
+                )
+                self._get_blob(lease, spec, draft, partial(tell_part, place, moved))
             moved += spec.bytes
             tell(Arrived(lease.lease, place + 1, moved))
 
@@ -121,11 +130,10 @@ class Fetcher:
         self,
         lease: Lease,
         spec: InputSpec,
-        key: BlobKey,
-        secret: bytes,
+        room: AbstractContextManager[Draft],
         moved: Callable[[int], None],
     ) -> None:
-        with self._cache.draft(key, spec.bytes, secret) as draft:
+        with room as draft:
             breaks = 0
             while draft.received < spec.bytes:
                 before = draft.received

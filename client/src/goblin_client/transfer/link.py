@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goblin_client import __version__
-from goblin_client.errors import HandBack
+from goblin_client.errors import CLIENT_FAILED, HandBack, disk_code
 from goblin_client.scheduling.events import Failure, Trouble
 from goblin_wire.addresses import resolve_endpoint
 from goblin_wire.exchange import LabAddress, Lease
@@ -26,7 +26,11 @@ from goblin_wire.problems import (
 from goblin_wire.protocol import CAPABILITY_SCHEME
 
 _TROUBLES: tuple[tuple[tuple[type[Problem], ...], Trouble, str], ...] = (
-    ((CapabilityExpired, CapabilityForeign, CapabilityInvalid), Trouble.CAPABILITY, "failed"),
+    (
+        (CapabilityExpired, CapabilityForeign, CapabilityInvalid),
+        Trouble.CAPABILITY,
+        "capability_refused",
+    ),
     ((LeaseEnded, UnknownLease, UnknownUnit, JobCancelled), Trouble.ENDED, "lease_ended"),
     ((DigestMismatch,), Trouble.DAMAGED, "digest_mismatch"),
     ((EndpointRefused,), Trouble.UNIT, "lab_unreachable"),
@@ -75,9 +79,10 @@ def failure(error: Exception) -> Failure:
     if isinstance(error, HandBack):
         return Failure(Trouble.UNIT, error.code, error.detail)
     if isinstance(error, OSError):
-        return Failure(Trouble.UNIT, "failed", f"The disk failed: {error.strerror}.")
+        return Failure(Trouble.UNIT, disk_code(error), f"The disk failed: {error.strerror}.")
     if not isinstance(error, Problem):
-        return Failure(Trouble.UNIT, "failed", f"The client failed: {type(error).__name__}.")
+        detail = f"The client failed: {type(error).__name__}."
+        return Failure(Trouble.UNIT, CLIENT_FAILED, detail)
     for kinds, trouble, code in _TROUBLES:
         if isinstance(error, kinds):
             return Failure(trouble, code, error.detail)

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from goblin_client.errors import HandBack
+from goblin_client.errors import CLIENT_FAILED, HandBack, Unwanted
 from goblin_client.store import KeptResult
-from goblin_client.transfer.fetch import Unwanted
 from goblin_client.transfer.link import LabLinks, authorization
 from goblin_wire.data import UploadStatus
 from goblin_wire.exchange import Lease
@@ -69,7 +68,9 @@ class Uploader:
                     return memoryview(b"")
                 return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
         except (OSError, ValueError):
-            raise HandBack("failed", "The file of the result is gone from this disk.") from None
+            raise HandBack(
+                CLIENT_FAILED, "The file of the result is gone from this disk."
+            ) from None
 
     def _send(self, sender: _Output, content: memoryview, offset: int, before: int) -> None:
         part, complete, moves = FIRST_PART, False, 0
