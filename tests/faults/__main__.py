@@ -4,8 +4,8 @@ import argparse
 import sys
 import time
 
+from tests.faults.computations import slow_network
 from tests.faults.round import play
-from tests.network import Network
 
 ROUNDS = 30
 ROUNDS_PER_NETWORK = 10
@@ -20,7 +20,7 @@ def main() -> int:
     first = int(time.time()) if options.seed is None else options.seed
     seeds = range(first, first + options.rounds)
     for start in range(0, len(seeds), ROUNDS_PER_NETWORK):
-        with Network(volunteers=2) as network:
+        with slow_network() as network:
             for seed in seeds[start : start + ROUNDS_PER_NETWORK]:
                 try:
                     print(play(network, seed), flush=True)

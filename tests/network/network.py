@@ -1,7 +1,7 @@
 """A whole network: site, lab node, volunteers, each a process of its own."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +25,7 @@ class Network:
 
     `processes` maps names (database, web, waiting, scheduler, lab, volunteer-1, ...) to processes.
     With `folder` given it is kept, else a temporary one is made and removed at the end.
+    `volunteer_environment`, set before the start, is added to what volunteers find.
     `durable` asks the database to survive a crash of the machine, not only of its processes.
     """
 
@@ -45,6 +46,7 @@ class Network:
         self._volunteers = volunteers
         self._volunteer_arguments = volunteer_arguments
         self.lab_arguments = lab_arguments
+        self.volunteer_environment: Mapping[str, str] = {}
         self.places = Places(folder)
         self.site = Site(self.places, durable=durable, workers=workers)
         self.processes: dict[str, Process] = {}
@@ -92,7 +94,11 @@ class Network:
         with ThreadPoolExecutor() as pool:
             joined = pool.map(
                 lambda number: volunteer_process(
-                    self.places, number, tokens[number - 1], self._volunteer_arguments
+                    self.places,
+                    number,
+                    tokens[number - 1],
+                    self._volunteer_arguments,
+                    self.volunteer_environment,
                 ),
                 range(1, self._volunteers + 1),
             )

@@ -1,7 +1,7 @@
 """The volunteers of a network."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.network.process import Process, run_once
 from tests.network.settings import Places
@@ -10,11 +10,15 @@ PROGRAM = (sys.executable, "-m", "goblin_client")
 
 
 def volunteer_process(
-    places: Places, number: int, token: str, arguments: Sequence[str] = ()
+    places: Places,
+    number: int,
+    token: str,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> Process:
     """Let volunteer `number` join (`goblin-client join`) and describe its running process.
 
-    `arguments` go to `run`, e.g. `--memory`.
+    `arguments` go to `run`, e.g. `--memory`; `environment` is added to the process's.
     """
     name = f"volunteer-{number}"
     state = ("--state", str(places.volunteer(number)))
@@ -31,5 +35,5 @@ def volunteer_process(
         name,
         [*PROGRAM, "run", *state, "--allow-private", *arguments],
         places.logs / f"{name}.log",
-        places.environment(),
+        places.environment() | dict(environment or {}),
     )
