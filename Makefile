@@ -7,10 +7,12 @@
 
 PYTHON ?= python3
 # The interpreter itself: a version manager's wrapper would stand between make and the guard.
-INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.executable)' 2>/dev/null)
+NO_PYTHON = $(PYTHON) does not run. GPU Goblin needs Python 3.11; name one: make PYTHON=python3.11
+MAKE_PID := $(shell echo $$PPID)
 VENV := .venv
 BIN := $(VENV)/bin
-GUARD := $(INTERPRETER) tools/guard.py --parent $(shell echo $$PPID) --
+GUARD = $(or $(INTERPRETER),$(error $(NO_PYTHON))) tools/guard.py --parent $(MAKE_PID) --
 
 ROOMS := wire opgraph client labnode sdk
 EDITABLE := $(foreach room,$(ROOMS),-e ./$(room))
