@@ -191,6 +191,18 @@ class TestChangedFiles:
         again = lab.multiply("a.npy", "b.npy", out="c.npy")
         assert (again.job, again.attempt) == (job, 2)
 
+    def test_an_output_that_went_while_the_lab_node_was_away_ends_the_job(
+        self, own_lab: LabProcess
+    ) -> None:
+        inputs(own_lab.data)
+        own_lab.prefix = "."
+        job = own_lab.multiply("a.npy", "b.npy", out="c.npy").job
+        own_lab.kill()
+        (own_lab.data / "c.npy").unlink()
+        own_lab.start()
+        own_lab.wait_state(job, JobState.FAILED)
+        assert own_lab.multiply("a.npy", "b.npy", out="c.npy").attempt == 2
+
     def test_a_lost_result_is_computed_again(self, lab: LabProcess, data: Path) -> None:
         want = inputs(data)
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job

@@ -101,6 +101,10 @@ class Folder:
         return self.path / "lock"
 
     @property
+    def proofs(self) -> Path:
+        return self.path / "proofs"
+
+    @property
     def staging(self) -> Path:
         return self.path / "staging"
 

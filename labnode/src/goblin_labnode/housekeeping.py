@@ -21,7 +21,7 @@ from goblin_labnode.phases import Phase
 from goblin_labnode.runs import Run
 from goblin_labnode.storage import require_room
 from goblin_labnode.store.runs import finished_before
-from goblin_wire.problems import DiskFull, Problem
+from goblin_wire.problems import DiskFull, FileMissing, Problem
 
 _log = logging.getLogger(__name__)
 
@@ -70,14 +70,21 @@ class Housekeeper:
     def _look(self, run: Run) -> None:
         try:
             run.check_inputs()
-            if not files.is_there(run.record.output, self._node.roots):
-                self._jobs.fail(
-                    run, "file_missing", "The output file was removed while the job ran."
-                )
+            if not self._ended(run) and not files.is_there(run.record.output, self._node.roots):
+                raise FileMissing("The disk that holds the output is away.")
         except Problem as problem:
             self._jobs.pause(run, problem)
 
+    def _ended(self, run: Run) -> bool:
+        """Whether the run was ended, as its output is gone for good."""
+        if not files.is_lost(run.record.output, self._node.roots):
+            return False
+        self._jobs.fail(run, "file_missing", "The output file was removed while the job ran.")
+        return True
+
     def _mend(self, run: Run) -> None:
+        if self._ended(run):
+            return
         tried = self._tried.setdefault(run.run, set())
         try:
             if run.record.code == DiskFull.code:

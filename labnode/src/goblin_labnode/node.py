@@ -45,7 +45,7 @@ class Node:
         self.panels = PanelStore(config.cache_bytes)
         self.buffers = Buffers()
         self.changes = Changes()
-        self.proofs = Proofs()
+        self.proofs = Proofs(folder.proofs)
         offset = float(self.database.recall("site_offset", "0"))
         self.site = SiteState(config.site_keys, offset)
         self.certificate = None if config.plain_http else certificate_digest(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from typing import Any
@@ -65,6 +66,22 @@ def is_there(output: Output, roots: Roots) -> bool:
     except (Problem, OSError):
         return False
     return (status.st_dev, status.st_ino) == (output.device, output.inode)
+
+
+def is_lost(output: Output, roots: Roots) -> bool:
+    """Whether the file was removed or replaced for good.
+
+    Not so where its root, or the file system that it lies on, is away: that may come back.
+    """
+    if is_there(output, roots):
+        return False
+    root = roots.folder(output.root)
+    for folder in roots.full(output.place).parents:
+        with contextlib.suppress(OSError):
+            return folder.stat().st_dev == output.device
+        if folder == root:
+            break
+    return False
 
 
 def remove(output: Output, roots: Roots) -> None:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from goblin_labnode.config import write_private
 
 LIFETIME_S = 60.0
@@ -20,20 +22,28 @@ LIFETIME_S = 60.0
 class Proofs:
     """The proofs that are there now. Safe for use by several threads."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, journal: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """`journal` names what is there, so that a killed process leaves nothing for ever."""
+        self._journal = journal
         self._clock = clock
         self._lock = threading.Lock()
         self._made: dict[Path, float] = {}
+        for path in _read(journal):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        journal.unlink(missing_ok=True)
 
     def write(self, result: Path) -> tuple[str, str]:
         """Path and content of a new proof beside `result`; no path where none can be written."""
         nonce = secrets.token_hex(16)
         proof = result.with_name(f".{secrets.token_hex(8)}.shared")
-        try:
-            write_private(proof, nonce.encode("ascii"))
-        except OSError:
-            return "", nonce
         with self._lock:
+            try:
+                with self._journal.open("ab") as journal:
+                    journal.write(msgspec.json.encode(str(proof)) + b"\n")
+                write_private(proof, nonce.encode("ascii"))
+            except OSError:
+                return "", nonce
             self._made[proof] = self._clock()
         return str(proof), nonce
 
@@ -43,6 +53,19 @@ class Proofs:
             old = [path for path, made in self._made.items() if self._clock() >= made + lifetime]
             for path in old:
                 del self._made[path]
-        for path in old:
-            with contextlib.suppress(OSError):
-                path.unlink()
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            if not self._made:
+                self._journal.unlink(missing_ok=True)
+
+
+def _read(journal: Path) -> list[Path]:
+    try:
+        lines = journal.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in lines:
+        with contextlib.suppress(msgspec.DecodeError):  # the last one may be torn
+            found.append(Path(msgspec.json.decode(line, type=str)))
+    return found
