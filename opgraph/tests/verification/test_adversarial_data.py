@@ -92,7 +92,7 @@ def test_a_machine_that_flushes_all_subnormal_terms_is_right(
 
 
 @pytest.mark.parametrize(
-    "rows, columns",
+    ("rows", "columns"),
     [(slice(20, 40), slice(None)), (slice(None), slice(3, 4)), (slice(7, 8), slice(9, 10))],
 )
 def test_zeros_do_not_survive_beside_subnormal_numbers(

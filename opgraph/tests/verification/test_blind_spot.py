@@ -57,6 +57,7 @@ def test_the_sentence_names_c_the_size_and_the_chance(
     assert "(c = " in sentence
     assert "2^-20" in sentence
     assert "of the typical entry of its row, at most" in sentence
+    assert "numbers below 1.2e-38 may have been flushed to zero" in sentence
 
 
 def test_a_check_that_compares_every_entry_hides_only_rounding(prepare: Prepare) -> None:

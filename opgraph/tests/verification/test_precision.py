@@ -38,9 +38,12 @@ def test_a_term_meets_its_slice_and_one_addition_per_slice(cuts: list[int], term
 
 
 def test_a_k_in_slices_has_the_scale_of_the_roundings_that_a_term_meets() -> None:
-    precision = Precision.of(np.dtype("float32"))
     cuts = [*range(0, 65536, 2048), 65536]
-    assert relative_scale(cuts, 1, precision) == pytest.approx(2**-24 * 2079**0.5, rel=1e-6)
+    wide, narrow = (Precision.of(np.dtype(name)) for name in ("float64", "float32"))
+    own = 2**-53 * (65536**0.5 + 1)
+    assert relative_scale(cuts, 1, wide) == pytest.approx(2**-53 * 2079**0.5 + own)
+    # Three sums of blocks of 256 terms in float32 beside it.
+    assert relative_scale(cuts, 1, narrow) == pytest.approx(2**-24 * (2079 + 128) ** 0.5, rel=1e-6)
 
 
 def test_the_checks_own_rounding_only_counts_for_float64() -> None:

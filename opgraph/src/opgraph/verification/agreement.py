@@ -72,7 +72,8 @@ def _limit(state: BlockState, entries: Entries) -> Floats:
 
 def _equal(reference: Array, got: Array, limit: Array) -> Flags:
     within = np.abs(got - reference) <= limit
-    return within | (got == reference) | (np.isnan(got) & np.isnan(reference))
+    same: Flags = within | (got == reference) | (np.isnan(got) & np.isnan(reference))
+    return same
 
 
 def _flushed(

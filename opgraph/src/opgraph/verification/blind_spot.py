@@ -22,12 +22,13 @@ class BlindSpot:
     `factor`: c. `relative`: in units of the typical entry of its row (median over rows).
     `absolute`: the largest over all rows and columns, in the product's own unit; None in a plan,
     where the data are not known. `vectors`: errors that cancel in a row are missed with
-    probability 2^-vectors."""
+    probability 2^-vectors. `tiny`: numbers below it may have been flushed to zero."""
 
     factor: float
     relative: float
     absolute: float | None
     vectors: int
+    tiny: float
 
     @property
     def sentence(self) -> str:
@@ -37,7 +38,8 @@ class BlindSpot:
             size += f", at most {self.absolute:.1e}"
         return (
             f"A single wrong entry can hide up to {size} (c = {self.factor:.1f}); errors that "
-            f"cancel within a row escape with probability 2^-{self.vectors}."
+            f"cancel within a row escape with probability 2^-{self.vectors}; numbers below "
+            f"{self.tiny:.1e} may have been flushed to zero."
         )
 
 
@@ -46,15 +48,15 @@ def blind_spot(check: ColumnBlockCheck) -> BlindSpot:
 
     once c base_i for the threshold, once for the honest rounding that it may cancel."""
     rows, columns = check.state.regions.rows == REGULAR, check.state.regions.columns == REGULAR
-    vectors = check.state.signs.shape[1]
+    vectors, tiny = check.state.signs.shape[1], check.state.precision.tiny
     if not (rows.any() and columns.any()):
-        return BlindSpot(check.state.factor, _direct(check), None, vectors)
+        return BlindSpot(check.state.factor, _direct(check), None, vectors, tiny)
     hidden = 2 * check.state.factor * check.state.scale[rows]
     typical = np.sqrt(np.square(check.state.projection[rows]).mean(axis=1) / columns.sum())
     shares = hidden[typical > 0] / typical[typical > 0]
     relative = float(np.median(shares)) if shares.size else math.inf
     absolute = float(hidden.max() / check.state.weights[columns].min())
-    return BlindSpot(check.state.factor, relative, absolute, vectors)
+    return BlindSpot(check.state.factor, relative, absolute, vectors, tiny)
 
 
 def _direct(check: ColumnBlockCheck) -> float:
@@ -66,6 +68,7 @@ def planned_blind_spot(
     slice_cuts: Sequence[int], columns: int, dtype: DTypeLike, vectors: int = VECTORS
 ) -> BlindSpot:
     """Before the data are known: for entries of independent random sign and the least c."""
-    scale = relative_scale(slice_cuts, columns, Precision.of(np.dtype(dtype)))
+    precision = Precision.of(np.dtype(dtype))
+    scale = relative_scale(slice_cuts, columns, precision)
     relative = 2 * LEAST_FACTOR * scale * math.sqrt(2 * columns)
-    return BlindSpot(LEAST_FACTOR, relative, None, vectors)
+    return BlindSpot(LEAST_FACTOR, relative, None, vectors, precision.tiny)

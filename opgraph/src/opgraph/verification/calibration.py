@@ -56,14 +56,14 @@ class Calibration:
     def _add_within_slice(self, a_rows: Array, b_rows: Array) -> None:
         if not (b_rows.size and a_rows.size):
             return
-        left, right = a_rows[:, None, :], np.ascontiguousarray(b_rows.T)[None, :, :]
-        terms = (left * right).reshape(len(self._partial), -1)
-        terms[:, 0] += self._partial
-        self._partial[:] = np.add.accumulate(terms, axis=1)[:, -1]
-        exact = left.astype(self._better) * right.astype(self._better)
-        exact = exact.reshape(len(self._partial), -1)
-        self._reference += exact.sum(axis=1)
-        self._squares += np.einsum("pt,pt->p", exact, exact)
+        left = np.ascontiguousarray(a_rows.T)
+        terms = (left[:, :, None] * b_rows[:, None, :]).reshape(len(b_rows), -1)
+        terms[0] += self._partial
+        # Along the outer axis numpy adds one row after the other.
+        self._partial[:] = np.add.reduce(terms, axis=0)
+        better = a_rows.astype(self._better), b_rows.astype(self._better)
+        self._reference += np.matmul(*better).ravel()
+        self._squares += np.matmul(*map(np.square, better)).ravel()
 
     def factor(self) -> float:
         """c = max(4, 6 q), q the largest |error| / scale of the entries that stayed finite."""

@@ -10,9 +10,10 @@ from opgraph.verification.agreement import Deviations, agreement
 from opgraph.verification.entries import Entries, Place, compute_entries, conviction_bound
 from opgraph.verification.overflow import overflow
 from opgraph.verification.precision import Array, Floats, summation_terms
-from opgraph.verification.reader import MatrixReader, Scratch, pieces
+from opgraph.verification.reader import MatrixReader, Scratch
 from opgraph.verification.regions import DIRECT, REGULAR, ZERO
 from opgraph.verification.state import BlockState
+from opgraph.verification.thin import add_product, strips
 from opgraph.verification.verdict import TileCheck, WrongEntry
 
 REPAIR_SHARE = 0.02
@@ -36,14 +37,19 @@ def ratios(state: BlockState, rows: tuple[int, int], tile: Array) -> Floats:
 
 def _times_vectors(state: BlockState, tile: Array) -> Floats:
     out = np.zeros((len(tile), state.signs.shape[1]))
-    uncovered = state.regions.columns != REGULAR
-    some = bool(uncovered.any())
+    spoilt = state.regions.columns == DIRECT
+    some = bool(spoilt.any())
+    narrow = None if some else state.narrow_vectors
     scratch = Scratch()
-    for rows, part in pieces((len(tile), tile.shape[1])):
+    for rows, part in strips((len(tile), tile.shape[1])):
+        if narrow is not None:
+            add_product(tile[rows, part], narrow[part], out[rows])
+            continue
         values = scratch.doubles(tile[rows, part])
         if some:
-            values[:, uncovered[part]] = 0.0
-        out[rows] += values @ state.vectors[part]
+            # Zero times infinity would spoil the sums.
+            values[:, spoilt[part]] = 0.0
+        add_product(values, state.vectors[part], out[rows])
     return out
 
 

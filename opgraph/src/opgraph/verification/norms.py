@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from opgraph.verification.precision import Array, Floats
-from opgraph.verification.reader import Cancelled, Chunk, MatrixReader, Scratch, chunks, pieces
+from opgraph.verification.reader import Cancelled, MatrixReader, Scratch, chunks, pieces
 
 _SAFE = (2.0**-900, 2.0**900)
 _SAFE_SINGLE = (2.0**-90, 2.0**120)
@@ -17,16 +17,35 @@ _SAFE_SINGLE = (2.0**-90, 2.0**120)
 class NormAccumulator:
     """Sums of squares and, where squares could leave float64's range, the largest magnitude."""
 
-    def __init__(self, count: int, wide: bool) -> None:
+    def __init__(self, count: int, dtype: np.dtype[np.generic]) -> None:
         self._squares = np.zeros(count)
-        self._largest = np.zeros(count) if wide else None
+        # Squares of float32 numbers can neither overflow nor vanish in float64.
+        self._largest = np.zeros(count) if dtype.itemsize > 4 else None
 
     def add(self, where: slice, squares: Floats) -> None:
         """Add sums of squares to the vectors in `where`."""
         self._squares[where] += squares
 
-    def see(self, where: slice, values: Array, axis: int) -> None:
-        """Look at the magnitudes of float64 data; float32 squares can't leave the range."""
+    def see_rows(self, where: slice, values: Floats) -> None:
+        """Look at the magnitudes in rows whose squares are to be added."""
+        self._see(where, values, axis=1)
+
+    def add_columns(self, values: Array, first: int) -> None:
+        """Add the columns of a piece, of which the first belongs to vector `first`."""
+        if values.dtype == np.float32:
+            squares = np.einsum("kj,kj->j", values, values)
+            low, high = _SAFE_SINGLE
+            if bool(((squares > low) & (squares < high)).all()):
+                self.add(slice(first, first + len(squares)), squares.astype(np.float64))
+                return
+        scratch = Scratch()
+        for rows, part in pieces(values.shape):
+            piece = scratch.doubles(values[rows, part])
+            where = slice(first + part.start, first + part.stop)
+            self._see(where, piece, axis=0)
+            self.add(where, np.einsum("kj,kj->j", piece, piece))
+
+    def _see(self, where: slice, values: Floats, axis: int) -> None:
         if self._largest is not None:
             largest = np.maximum(values.max(axis=axis), -values.min(axis=axis))
             np.maximum(self._largest[where], largest, out=self._largest[where])
@@ -44,33 +63,11 @@ class NormAccumulator:
         return norms
 
 
-def needs_magnitudes(dtype: np.dtype[np.generic]) -> bool:
-    """Whether squares of this dtype can overflow or vanish in float64."""
-    return dtype.itemsize > 4
-
-
-def column_norms(b: MatrixReader, columns: tuple[int, int], cancelled: Cancelled) -> Floats:
-    """log2 |b_j| of the given columns of B (K x N), in one pass."""
-    wide = needs_magnitudes(b.dtype)
-    norms = NormAccumulator(columns[1] - columns[0], wide)
-    scratch = Scratch()
-    for chunk in chunks(b, (0, b.shape[0]), columns, cancelled):
-        if not wide and _add_singles(norms, chunk, columns[0]):
-            continue
-        for rows, part in pieces(chunk.values.shape):
-            values = scratch.doubles(chunk.values[rows, part])
-            first = chunk.c0 - columns[0]
-            where = slice(first + part.start, first + part.stop)
-            norms.see(where, values, axis=0)
-            norms.add(where, np.einsum("kj,kj->j", values, values))
-    return norms.log2(b.shape[0])
-
-
-def _add_singles(norms: NormAccumulator, chunk: Chunk, first: int) -> bool:
-    """Sum a chunk in float32, a quarter of the cost; False where its range does not suffice."""
-    squares = np.einsum("kj,kj->j", chunk.values, chunk.values)
-    low, high = _SAFE_SINGLE
-    if not bool(((squares > low) & (squares < high)).all()):
-        return False
-    norms.add(slice(chunk.c0 - first, chunk.c1 - first), squares.astype(np.float64))
-    return True
+def column_norms(
+    b: MatrixReader, rows: int, columns: tuple[int, int], cancelled: Cancelled
+) -> Floats:
+    """log2 of the norms of the first `rows` entries of the given columns of B (K x N)."""
+    norms = NormAccumulator(columns[1] - columns[0], b.dtype)
+    for chunk in chunks(b, (0, rows), columns, cancelled):
+        norms.add_columns(chunk.values, chunk.c0 - columns[0])
+    return norms.log2(rows)

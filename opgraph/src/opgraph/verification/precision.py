@@ -17,6 +17,11 @@ Floats = NDArray[np.float64]
 
 OWN_UNIT = 2.0**-53
 """Unit roundoff of the float64 in which the check itself computes."""
+BLOCK = 256
+"""So many terms the check may sum in float32 before it goes on in float64."""
+
+SINGLE_RANGE = 2.0**40
+"""Weights within this and its inverse leave float32 room for every product with them."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,20 @@ def summation_terms(slice_cuts: Sequence[int]) -> int:
     return longest + len(slice_cuts) - 1
 
 
+def sums_in_single(slice_cuts: Sequence[int], precision: Precision) -> bool:
+    """Whether the check may sum blocks of float32 terms in float32: where their rounding is small
+    beside that of the product."""
+    return precision.unit > OWN_UNIT and summation_terms(slice_cuts) > 2 * BLOCK
+
+
 def relative_scale(slice_cuts: Sequence[int], columns: int, precision: Precision) -> float:
-    """u sqrt(K), widened by what the check's own float64 sums over K and N can add.
+    """u sqrt(K), widened by what the check's own sums over K and N can add.
 
     Where K is cut, k + K/k - 1 stands for K: that many roundings a term meets, and the smaller
-    scale keeps inputs of lower precision visible on one-signed data. The second part is 1e-9 of
-    the first for float32; for float64 it is as large."""
+    scale keeps inputs of lower precision visible on one-signed data. Blocks of n terms in float32
+    count as n/6 roundings in each of B X, A (B X) and C X. What float64 adds is 1e-9 of the whole
+    for float32; for float64 it is as large."""
+    roundings = summation_terms(slice_cuts) - 1
+    blocks = BLOCK / 2 if sums_in_single(slice_cuts, precision) else 0.0
     own = OWN_UNIT * (math.sqrt(slice_cuts[-1]) + math.sqrt(columns))
-    return precision.unit * math.sqrt(summation_terms(slice_cuts) - 1) + own
+    return precision.unit * math.sqrt(roundings + blocks) + own

@@ -10,8 +10,8 @@ import numpy as np
 
 from opgraph.verification.calibration import Calibration
 from opgraph.verification.norms import column_norms
-from opgraph.verification.precision import Floats, Precision, relative_scale
-from opgraph.verification.projection import BlockWork, Projection, project
+from opgraph.verification.precision import Floats, Precision, relative_scale, sums_in_single
+from opgraph.verification.projection import BlockWork, Projection, Projector
 from opgraph.verification.reader import Cancelled, MatrixReader
 from opgraph.verification.regions import (
     DIRECT,
@@ -24,6 +24,11 @@ from opgraph.verification.regions import (
 from opgraph.verification.state import BlockState
 from opgraph.verification.threads import one_blas_thread
 from opgraph.verification.vectors import Draws
+
+_SAMPLE = 128
+"""Rows of B from which the weights are guessed."""
+_NEAR = 2.5
+"""Weights that are off by less than this power of two are as good as the best."""
 
 
 class Preparation:
@@ -53,26 +58,63 @@ class Preparation:
             return self._states(blocks)
 
     def _states(self, blocks: Mapping[int, tuple[int, int]]) -> list[BlockState]:
-        start, end = self._span(list(blocks.values()))
-        norms = column_norms(self._b, (start, end), self._cancelled)
-        by_block = {index: norms[c0 - start : c1 - start] for index, (c0, c1) in blocks.items()}
-        works = {
-            index: self._work(index, blocks[index], by_block[index], columns_before_a(norm))
-            for index, norm in by_block.items()
-        }
-        found = project(self._a, self._b, list(works.values()), self._cancelled)
+        span = self._span(list(blocks.values()))
+        norms, works, projector = self._look_at_b(blocks, span)
+        found = projector.run()
+        by_block = _split(norms, blocks)
         areas = {index: self._regions(found, norm) for index, norm in by_block.items()}
         if any(np.any(areas[index].columns != works[index].kinds) for index in blocks):
             # A showed columns that the vectors can't cover: once more, without them.
-            works = {
-                index: self._work(index, blocks[index], by_block[index], areas[index].columns)
-                for index in blocks
-            }
-            found = project(self._a, self._b, list(works.values()), self._cancelled)
+            kinds = {index: area.columns for index, area in areas.items()}
+            works = self._works(blocks, by_block, kinds)
+            found = self._projector(works).run()
         return [
             self._finish(index, works[index], found, at, areas[index])
             for at, index in enumerate(blocks)
         ]
+
+    def _look_at_b(
+        self, blocks: Mapping[int, tuple[int, int]], span: tuple[int, int]
+    ) -> tuple[Floats, dict[int, BlockWork], Projector]:
+        """Norms of B's columns, and vectors with weights that suit them.
+
+        Weights are guessed from the first rows; where the norms, found in the same pass as B X,
+        are of another size, that pass is made again."""
+        terms = self._cuts[-1]
+        sample = min(terms, _SAMPLE)
+        norms = column_norms(self._b, sample, span, self._cancelled)
+        works = self._works(blocks, _split(norms + math.log2(terms / sample) / 2, blocks))
+        projector = self._projector(works)
+        if sample == terms:
+            return norms, works, projector
+        if len(projector.slabs()) > 1:
+            norms = column_norms(self._b, terms, span, self._cancelled)
+        else:
+            norms = projector.norms_of_b()
+            if all(_suits(works[index], norm) for index, norm in _split(norms, blocks).items()):
+                return norms, works, projector
+        works = self._works(blocks, _split(norms, blocks))
+        return norms, works, self._projector(works)
+
+    def _works(
+        self,
+        blocks: Mapping[int, tuple[int, int]],
+        norms: Mapping[int, Floats],
+        kinds: Mapping[int, Kinds] | None = None,
+    ) -> dict[int, BlockWork]:
+        return {
+            index: self._work(
+                index,
+                columns,
+                norms[index],
+                kinds[index] if kinds else columns_before_a(norms[index]),
+            )
+            for index, columns in blocks.items()
+        }
+
+    def _projector(self, works: Mapping[int, BlockWork]) -> Projector:
+        single = sums_in_single(self._cuts, self._precision)
+        return Projector(self._a, self._b, list(works.values()), single, self._cancelled)
 
     def _span(self, blocks: Sequence[tuple[int, int]]) -> tuple[int, int]:
         ends = [block[1] for block in blocks]
@@ -137,3 +179,18 @@ class Preparation:
         main = relative * np.sqrt(np.square(z).mean(axis=1) + squares)
         slack = terms * self._precision.tiny * math.sqrt(float(np.square(weights).sum()))
         return main, slack
+
+
+def _split(norms: Floats, blocks: Mapping[int, tuple[int, int]]) -> dict[int, Floats]:
+    first = min(columns[0] for columns in blocks.values())
+    return {index: norms[c0 - first : c1 - first] for index, (c0, c1) in blocks.items()}
+
+
+def _suits(work: BlockWork, norms: Floats) -> bool:
+    """Whether the weights fit these norms, and the vectors cover the columns that they may."""
+    if np.any(columns_before_a(norms) != work.kinds):
+        return False
+    finite = np.isfinite(norms)
+    if np.any(finite != (work.weights > 0)):
+        return False
+    return bool((np.abs(np.log2(work.weights[finite]) + norms[finite]) < _NEAR).all())

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from opgraph.errors import ExecutionCancelled
 from opgraph.verification.precision import Array, Floats
 
 Cancelled = Callable[[], bool] | None
 
-CHUNK_ELEMENTS = 1 << 19
-_WIDEST = 1 << 17
+CHUNK_ELEMENTS = 1 << 18
+_WIDEST = 1 << 13
 _PIECE_ROWS, _PIECE_COLUMNS = 128, 512
 
 
@@ -98,16 +99,20 @@ def pieces(shape: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
 
 
 class Scratch:
-    """A float64 buffer that is used again: fresh memory would cost more than the arithmetic."""
+    """A buffer that is used again: fresh memory would cost more than the arithmetic."""
 
-    def __init__(self) -> None:
-        self._flat = np.empty(0)
+    def __init__(self, dtype: DTypeLike = np.float64) -> None:
+        self._flat: Array = np.empty(0, dtype)
+
+    def like(self, values: Array) -> Array:
+        """A buffer of the same shape, valid until the next call."""
+        if self._flat.size < values.size:
+            self._flat = np.empty(values.size, self._flat.dtype)
+        return self._flat[: values.size].reshape(values.shape)
 
     def doubles(self, values: Array) -> Floats:
         """`values` in float64, valid until the next call."""
-        if self._flat.size < values.size:
-            self._flat = np.empty(values.size)
-        out = self._flat[: values.size].reshape(values.shape)
+        out: Floats = self.like(values)
         out[...] = values
         return out
 

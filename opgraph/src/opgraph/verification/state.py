@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opgraph.errors import OpgraphError
-from opgraph.verification.precision import Array, Floats, Precision
+from opgraph.verification.precision import SINGLE_RANGE, Array, Floats, Precision, sums_in_single
 from opgraph.verification.reader import MatrixReader
 from opgraph.verification.regions import REGULAR, Regions
 
@@ -66,6 +66,15 @@ class BlockState:
         covered = np.where(self.regions.columns == REGULAR, self.weights, 0.0)
         product: Floats = self.signs.astype(np.float64) * covered[:, None]
         return product
+
+    @cached_property
+    def narrow_vectors(self) -> NDArray[np.float32] | None:
+        """X in float32, where sums in float32 are exact enough and their range suffices."""
+        single = sums_in_single(self.slice_cuts, self.precision)
+        used = self.weights[self.regions.columns == REGULAR]
+        if not single or not ((used < SINGLE_RANGE) & (used > 1 / SINGLE_RANGE)).all():
+            return None
+        return self.vectors.astype(np.float32)
 
     def must_fit(self, a: MatrixReader, b: MatrixReader) -> None:
         """Raise StateError unless this is the state of a block of a @ b."""
