@@ -101,15 +101,16 @@ _STANDINGS = f"""credited AS (
   SELECT account_id, sum(flops) AS flops FROM credited GROUP BY account_id
 ), standings AS (
   INSERT INTO workunits_standing AS s
-         (account_id, accepted, rejected, flops, failed_in_row, failed_at)
-  SELECT v.account, v.accepted, v.rejected, coalesce(e.flops, 0), v.failed,
-         CASE WHEN v.failed > 0 THEN now() END
+         (account_id, accepted, rejected, proven, flops, failed_in_row, failed_at)
+  SELECT v.account, v.accepted, v.rejected, CASE WHEN v.rejected > 0 THEN 0 ELSE v.accepted END,
+         coalesce(e.flops, 0), v.failed, CASE WHEN v.failed > 0 THEN now() END
   FROM unnest(%(s_account)s::bigint[], %(s_accepted)s::bigint[], %(s_rejected)s::bigint[],
               %(s_failed)s::integer[]) AS v(account, accepted, rejected, failed)
   LEFT JOIN earned e ON e.account_id = v.account
   ORDER BY v.account
   ON CONFLICT (account_id) DO UPDATE
   SET accepted = s.accepted + excluded.accepted, rejected = s.rejected + excluded.rejected,
+      proven = CASE WHEN excluded.rejected > 0 THEN 0 ELSE s.proven + excluded.accepted END,
       flops = s.flops + excluded.flops, failed_at = coalesce(excluded.failed_at, s.failed_at),
       failed_in_row = {_FAILED_IN_ROW}
 )"""  # noqa: S608

@@ -65,7 +65,7 @@ def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
 
 
 def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> Answer:
-    is_new = sender.account_accepted < limits.NEW_ACCOUNT_UNITS
+    is_new = sender.account_proven < limits.NEW_ACCOUNT_UNITS
     standing = answers.standing(principal, sender.id, message, whole_account=is_new)
     listed = {UUID(hex=each.lease) for each in message.holding}
     again = [lease for lease in standing.open if lease not in listed]
@@ -82,7 +82,7 @@ def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> A
 
 def _allowance(sender: Sender, standing: Standing) -> int:
     host = limits.MAX_OPEN_LEASES_PER_HOST - len(standing.open)
-    if sender.account_accepted >= limits.NEW_ACCOUNT_UNITS:
+    if sender.account_proven >= limits.NEW_ACCOUNT_UNITS:
         return max(0, host)
     return max(0, min(host, limits.NEW_ACCOUNT_OPEN_LEASES - standing.account_open))
 

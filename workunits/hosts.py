@@ -25,7 +25,7 @@ class Sender(NamedTuple):
     failed_in_row: int
     failed_at: datetime | None
     devices_due: bool
-    account_accepted: int
+    account_proven: int
     account_failed_in_row: int
     account_failed_at: datetime | None
     now: datetime
@@ -34,7 +34,7 @@ class Sender(NamedTuple):
 _COLUMNS = """
     h.id, h.seq, h.nonce, h.answered, h.granted, h.failed_in_row, h.failed_at,
     h.devices_seen IS NULL OR h.devices_seen < now() - interval '20 seconds' AS devices_due,
-    coalesce(s.accepted, 0) AS account_accepted,
+    coalesce(s.proven, 0) AS account_proven,
     coalesce(s.failed_in_row, 0) AS account_failed_in_row,
     s.failed_at AS account_failed_at, now() AS now"""
 

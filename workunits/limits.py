@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from goblin_wire.protocol import MAX_HOLDING
+
 # --- units: more than this and a unit is put aside for a person to look at ----------------------
 MAX_ERRORS = 4
 """Rejected results of one unit."""
 MAX_TOTAL = 12
 """Leases of one unit that were used up: rejected, expired, lapsed or issued again."""
 MAX_ISSUED = 64
-"""Leases of one unit in all, those handed back included."""
+"""Leases of one unit in all, without those that were handed back for no fault of the unit."""
+MAX_ISSUED_AT_ALL = 10_000
 MAX_FAULTS = 3
 """Different accounts that cannot compute the unit for the same kind of reason."""
 MAX_COST_MISMATCHES = 2
@@ -17,11 +20,11 @@ MAX_LEASES_PER_ACCOUNT_AND_UNIT = 3
 
 # --- accounts and hosts -------------------------------------------------------------------------
 NEW_ACCOUNT_UNITS = 20
-"""Until so many units were accepted an account is new."""
+"""Until so many units were accepted an account is new; again after a rejected result."""
 NEW_ACCOUNT_OPEN_LEASES = 4
 MAX_HOSTS_PER_ACCOUNT = 10_000
 """State directories that an account may ever have made."""
-MAX_OPEN_LEASES_PER_HOST = 1024
+MAX_OPEN_LEASES_PER_HOST = MAX_HOLDING
 PATIENCE = 8
 """Leases that may come to nothing in a row before the host is slowed down."""
 FIRST_PAUSE_S = 60.0

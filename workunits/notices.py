@@ -109,7 +109,8 @@ def slowed_down(seconds: float) -> Notice:
 def account_limit(limit: int, needed: int) -> Notice:
     return Notice(
         "account_limit",
-        f"A new account has at most {limit} units at a time, until {needed} were verified.",
+        f"A new account, or one that returned a wrong result, has at most {limit} units at a time,"
+        f" until {needed} more were verified.",
     )
 
 

@@ -332,7 +332,7 @@ def _standing(unit: Unit, copies: list[Copy]) -> Unit:
 def _missing(unit: Unit, copies: list[Copy], promising: int) -> int:
     """Leases to give out, never so many that all of them failing would pass a cap."""
     room = min(
-        limits.MAX_ISSUED - (unit.issued - unit.spared),
+        _room_to_issue(unit, copies),
         limits.MAX_TOTAL - sum(_is_used_up(c, unit) or c.state in LIVE for c in copies),
         limits.MAX_ERRORS - sum(_is_error(c, unit) or c.state in LIVE for c in copies),
     )
@@ -355,7 +355,7 @@ def exhausted(unit: Unit, copies: Iterable[Copy]) -> str:
         return "too_many_errors"
     if sum(_is_used_up(copy, unit) for copy in counted) >= limits.MAX_TOTAL:
         return "too_many_copies"
-    if unit.issued - unit.spared >= limits.MAX_ISSUED:
+    if _room_to_issue(unit, counted) <= 0:
         return "too_many_copies"
     faults: dict[str, set[int]] = {}
     for copy in counted:
@@ -364,6 +364,19 @@ def exhausted(unit: Unit, copies: Iterable[Copy]) -> str:
     if any(len(accounts) >= limits.MAX_FAULTS for accounts in faults.values()):
         return "unit_fault"
     return ""
+
+
+def _room_to_issue(unit: Unit, copies: Iterable[Copy]) -> int:
+    """How many leases may still be made. A machine that was switched off is nobody's fault."""
+    issued = unit.issued - unit.spared
+    harmless = sum(copy.index >= unit.spared and _is_harmless(copy) for copy in copies)
+    return min(limits.MAX_ISSUED - (issued - harmless), limits.MAX_ISSUED_AT_ALL - issued)
+
+
+def _is_harmless(copy: Copy) -> bool:
+    """Handed back with a code that says nothing about the unit."""
+    handed_back = copy.state is LeaseState.RETURNED and copy.judgement is None
+    return handed_back and copy.code not in FAULTS
 
 
 def _is_fault(copy: Copy) -> bool:

@@ -8,11 +8,14 @@ from uuid import UUID
 from django.db import transaction
 
 from goblin_wire.lab import JobRegistration, JobStatus, UnitBatch, UnitRegistration
-from goblin_wire.problems import BadMessage, Conflict, JobCancelled
+from goblin_wire.problems import BadMessage, Conflict, JobCancelled, UnsupportedComputation
 from goblin_wire.states import Policy
 from workunits import jobs
 from workunits.database import row, run
 from workunits.models import JobState
+
+OFFERED = frozenset({Policy.CHECK.value})
+"""Policies that are carried out: with another one a unit would be used on one lab's word."""
 
 _JOB = """
 INSERT INTO workunits_job (lab_id, uid, kind, units, registered, flops, grade, state, code, reason,
@@ -94,6 +97,16 @@ def register_units(lab: int, job: UUID, batch: UnitBatch) -> JobStatus:
             if different is None or different.units:
                 raise Conflict("A unit of this batch was registered before with other content.")
     return jobs.brief_status(lab, job)
+
+
+def require_offered(batch: UnitBatch) -> None:
+    """Raise `UnsupportedComputation` for units whose policy nobody carries out yet."""
+    other = {unit.policy.value for unit in batch.units} - OFFERED
+    if other:
+        raise UnsupportedComputation(
+            f"This site has units verified by {' or '.join(sorted(OFFERED))} only so far;"
+            f" {' and '.join(sorted(other))} cannot be asked for."
+        )
 
 
 def _require_distinct(units: list[UnitRegistration]) -> None:

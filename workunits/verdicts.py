@@ -35,6 +35,11 @@ FROM unnest(%(lease)s::uuid[], %(kind)s::text[], %(outputs)s::text[], %(code)s::
      AS v(lease, kind, outputs, code, reason, policy, residual, repaired)
 ON CONFLICT (lease_id) DO NOTHING"""
 
+_RESIDUALS = """
+UPDATE workunits_verdict w SET residual = v.residual, batch_id = %(batch)s
+FROM unnest(%(lease)s::uuid[], %(residual)s::float8[]) AS v(lease, residual)
+WHERE w.lease_id = v.lease AND w.residual IS NULL"""
+
 
 def take(lab: int, message: VerdictBatch, body: bytes, signature: str) -> VerdictReply:
     """Take a batch, on disk when this returns; what was taken before is answered the same.
@@ -50,17 +55,12 @@ def take(lab: int, message: VerdictBatch, body: bytes, signature: str) -> Verdic
         by_lease = {lease: unit for unit in held.values() for lease in unit.copies}
         changes = Changes()
         problems = [_judge(changes, by_lease, verdict) for verdict in message.verdicts]
-        fresh = [v for v, code in zip(message.verdicts, problems, strict=True) if code == "new"]
-        if fresh:
-            _store(
-                lab,
-                fresh,
-                {
-                    "digest": blake3(body).hexdigest(),
-                    "signature": signature,
-                    "key": key,
-                },
-            )
+        judged = list(zip(message.verdicts, problems, strict=True))
+        fresh = [v for v, code in judged if code == "new"]
+        told = [v for v, code in judged if code == "repeated" and v.residual is not None]
+        if fresh or told:
+            proof = {"digest": blake3(body).hexdigest(), "signature": signature, "key": key}
+            _store(lab, fresh, told, proof)
         changes.write()
     outcomes = zip(message.verdicts, problems, strict=True)
     return VerdictReply(outcomes=[_outcome(by_lease, v, code) for v, code in outcomes])
@@ -103,13 +103,23 @@ def _judge(changes: Changes, by_lease: dict[UUID, Held], verdict: Verdict) -> st
     return "new"
 
 
-def _store(lab: int, verdicts: list[Verdict], proof: dict[str, Any]) -> None:
+def _store(lab: int, fresh: list[Verdict], told: list[Verdict], proof: dict[str, Any]) -> None:
+    """`told`: known verdicts whose residuals may be told now."""
     batch = row(_BATCH, {"lab": lab, **proof})
     assert batch is not None  # noqa: S101 - an insert with RETURNING
+    if fresh:
+        _store_fresh(batch.id, fresh)
+    if told:
+        leases = [UUID(hex=v.lease) for v in told]
+        residuals = [v.residual for v in told]
+        run(_RESIDUALS, {"batch": batch.id, "lease": leases, "residual": residuals})
+
+
+def _store_fresh(batch: int, verdicts: list[Verdict]) -> None:
     run(
         _VERDICTS,
         {
-            "batch": batch.id,
+            "batch": batch,
             "lease": [UUID(hex=v.lease) for v in verdicts],
             "kind": [v.verdict.value for v in verdicts],
             "outputs": [",".join(v.outputs) for v in verdicts],

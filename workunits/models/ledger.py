@@ -86,6 +86,8 @@ class Standing(models.Model):
     account = models.OneToOneField("accounts.Account", models.CASCADE, primary_key=True)
     accepted = models.BigIntegerField(default=0)
     rejected = models.BigIntegerField(default=0)
+    proven = models.BigIntegerField(default=0)
+    """Accepted since the last rejected result; few of them and the account gets few units."""
     flops = models.FloatField(default=0.0)
     """Verified flops credited; the ledger decides, this is its running sum."""
     failed_in_row = models.IntegerField(default=0)

@@ -381,6 +381,19 @@ def test_row_08_a_new_account_gets_no_more_than_its_limit(lab: Researcher) -> No
     assert (second.leases, second.notice_code, second.ticket) == ([], "account_limit", "")
 
 
+def test_a_wrong_result_puts_an_account_on_probation(lab: Researcher) -> None:
+    lab.job(units=200)
+    volunteer = Volunteer.make()
+    first, *rest = volunteer.ask(limits.NEW_ACCOUNT_UNITS + 1).leases
+    assert len(rest) == limits.NEW_ACCOUNT_UNITS
+    volunteer.ask(done=[done(first), *map(done, rest)])
+    lab.judge(verdict(first, VerdictKind.REJECTED))
+    assert len(volunteer.ask(50).leases) == limits.NEW_ACCOUNT_OPEN_LEASES
+    assert volunteer.another_host().ask(50).notice_code == "account_limit"
+    lab.judge(*map(verdict, rest))
+    assert len(volunteer.ask(50).leases) == 50
+
+
 def test_row_16_a_device_gets_the_seconds_that_it_asked_for(lab: Researcher) -> None:
     lab.job(units=100, flops=10 * 10**9)
     volunteer = Volunteer.make()

@@ -13,6 +13,7 @@ from accounts.services import issue_token
 from goblin_wire import codec
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest
 from goblin_wire.lab import UnitBatch
+from goblin_wire.states import Policy
 from goblin_wire.tokens import Scope
 from goblin_wire.volunteer import VolunteerStatus
 from workunits.models import Host, Unit
@@ -81,7 +82,7 @@ BAD: list[tuple[bytes, int, str]] = [
     (json.dumps(message(protocol=99)).encode(), 426, "unsupported_protocol"),
     (json.dumps(message(done=[{"lease": "x"}])).encode(), 400, "bad_message"),
     (json.dumps(message(want=[{"device": "tpu", "units": 1}])).encode(), 400, "bad_message"),
-    (json.dumps(message(holding=[{"lease": hex_id()}] * 300)).encode(), 400, "bad_message"),
+    (json.dumps(message(holding=[{"lease": hex_id()}] * 1025)).encode(), 400, "bad_message"),
     (json.dumps(message(version="x" * 5_000_000)).encode(), 413, "too_large"),
 ]
 
@@ -105,15 +106,17 @@ def test_a_number_that_is_none_is_refused_or_clamped(client_program: Program) ->
     assert Host.objects.count() == 0
 
 
-def test_names_with_nul_are_taken_without(client_program: Program) -> None:
-    status, _ = client_program.post(
-        "exchange",
-        codec.encode(
-            ExchangeRequest(**message(version="1\0", want=[want(1, device_class='a\0{b},"c')]))
-        ),
-    )
-    assert status == 200
-    assert Host.objects.get().version == "1"
+def test_names_with_quotes_are_taken_and_such_that_steer_a_terminal_are_not(
+    client_program: Program,
+) -> None:
+    strange = message(version='1"', want=[want(1, device_class='a{b},"c\\')])
+    assert client_program.post("exchange", codec.encode(ExchangeRequest(**strange)))[0] == 200
+    assert Host.objects.get().version == '1"'
+    for steering in ("1\0", "\x1b[2J", "\x9b1m", "\u202e"):
+        body = codec.encode(ExchangeRequest(**message(version=steering)))
+        status, problem = client_program.post("exchange", body)
+        assert (status, problem["code"]) == (400, "bad_message")
+    assert Host.objects.count() == 1
 
 
 def test_a_token_of_the_wrong_kind_is_refused(
@@ -204,3 +207,15 @@ def test_extreme_sizes_are_taken(lab: Researcher, volunteer: Volunteer, size: in
     lab.events()
     reply = volunteer.ask(1)
     assert all(lease.flops == size for lease in reply.leases)
+
+
+@pytest.mark.parametrize("policy", ["compare", "recompute"])
+def test_policies_that_nobody_carries_out_are_refused(
+    lab: Researcher, node: Program, policy: str
+) -> None:
+    job = lab.job(units=0)
+    units = UnitBatch(units=[unit(0, policy=Policy(policy), copies=2), unit(1)])
+    status, problem = node.post(f"lab/jobs/{job.job}/units", codec.encode(units))
+    assert (status, problem["code"]) == (422, "unsupported_computation")
+    assert policy in problem["detail"]
+    assert not Unit.objects.exists()

@@ -21,7 +21,7 @@ from goblin_wire.protocol import PROTOCOL
 from goblin_wire.states import LeaseState, UnitState, VerdictKind
 from workunits import jobs, registration, sweeps, verdicts
 from workunits.events import Cursor
-from workunits.models import Event, Lease, PendingLease, Unit
+from workunits.models import CreditEntry, Event, Lease, PendingLease, Unit, Verdict
 from workunits.tests.world import Researcher, Volunteer, done, hex_id, unit, verdict
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -264,6 +264,24 @@ def test_a_second_verdict_on_a_lease_is_a_conflict(lab: Researcher, volunteer: V
     assert lab.judge(verdict(lease)).outcomes[0].code == "ok"
     outcome = lab.judge(verdict(lease, VerdictKind.REJECTED)).outcomes[0]
     assert (outcome.code, outcome.state) == ("conflict", LeaseState.ACCEPTED)
+
+
+def test_residuals_are_told_once_they_help_nobody_to_forge(
+    lab: Researcher, volunteer: Volunteer
+) -> None:
+    lab.job(units=2)
+    first, second = volunteer.ask(2).leases
+    volunteer.ask(done=[done(first), done(second)])
+    lab.judge(verdict(first), verdict(second))
+    assert not Verdict.objects.exclude(residual=None).exists()
+    told = lab.judge(verdict(first, residual=1.5), verdict(second))
+    assert [each.code for each in told.outcomes] == ["ok", "ok"]
+    lab.judge(verdict(first, residual=0.1))
+    known = Verdict.objects.get(lease_id=UUID(hex=first.lease))
+    assert (known.residual, known.kind) == (1.5, "accepted")
+    # The row belongs to the signed message that said all of it.
+    assert known.batch_id > Verdict.objects.get(lease_id=UUID(hex=second.lease)).batch_id
+    assert CreditEntry.objects.count() == 2
 
 
 def test_text_with_nul_and_quotes_is_taken(lab: Researcher, volunteer: Volunteer) -> None:

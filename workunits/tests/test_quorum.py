@@ -132,14 +132,35 @@ def test_row_02_the_only_result_is_rejected_and_another_copy_finishes() -> None:
     assert bench.blamed == [bad]
 
 
-def test_row_04_hand_backs_never_kill_a_unit() -> None:
+@pytest.mark.parametrize(
+    "code", ["shutting_down", "paused", "disk_full", "client_failed", "lab_unreachable"]
+)
+def test_row_04_hand_backs_never_kill_a_unit(code: str) -> None:
     bench = Bench(copies=2, policy=Policy.COMPARE)
-    kept = bench.lease(99)
+    kept = bench.lease(999)
     bench.happen(Reported(kept, RIGHT))
-    for account in range(20):
-        bench.happen(Returned(bench.lease(account), "shutting_down"))
+    for account in range(200):
+        bench.happen(Returned(bench.lease(account), code))
     assert bench.state() is UnitState.OPEN
     assert bench.copies[kept].state is LeaseState.REPORTED
+
+
+def test_a_unit_is_not_given_out_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_ISSUED_AT_ALL", 100)
+    bench = Bench()
+    while bench.unit.wanted:
+        bench.happen(Returned(bench.lease(bench.unit.issued), "shutting_down"))
+    assert (bench.state(), bench.unit.code) == (UnitState.QUARANTINED, "too_many_copies")
+    assert bench.unit.issued == 100
+
+
+def test_hand_backs_that_speak_against_the_unit_are_counted() -> None:
+    bench = Bench()
+    while bench.unit.wanted:
+        # Of one account only, so that it is not for the number of accounts.
+        bench.happen(Returned(bench.lease(1), "failed"))
+    assert (bench.state(), bench.unit.code) == (UnitState.QUARANTINED, "too_many_copies")
+    assert bench.unit.issued == limits.MAX_ISSUED
 
 
 def test_row_05_a_storage_fault_is_a_retry_without_blame_and_without_a_loop() -> None:
@@ -384,7 +405,8 @@ class AnyOrder(RuleBasedStateMachine):
             return
         unit, copies = self.bench.unit, list(self.bench.copies.values())
         recent = [c for c in copies if c.index >= unit.spared]
-        assert unit.issued - unit.spared <= limits.MAX_ISSUED
+        harmless = sum(c.state is LeaseState.RETURNED for c in recent)
+        assert unit.issued - unit.spared - harmless <= limits.MAX_ISSUED
         assert sum(c.state is LeaseState.REJECTED for c in recent) <= limits.MAX_ERRORS
         assert sum(c.state is LeaseState.OPEN for c in copies) + unit.wanted <= unit.copies
         for account in {c.account for c in copies}:

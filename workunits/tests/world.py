@@ -199,4 +199,4 @@ def season(account: int) -> None:
     """Let the account have had its first units verified."""
     from workunits.models import Standing
 
-    Standing.objects.update_or_create(account_id=account, defaults={"accepted": 100})
+    Standing.objects.update_or_create(account_id=account, defaults={"accepted": 100, "proven": 100})

@@ -24,6 +24,7 @@ from goblin_wire.problems import (
     JobCancelled,
     NotAllowed,
     UnknownJob,
+    UnsupportedComputation,
     UnsupportedProtocol,
 )
 from goblin_wire.protocol import SIGNATURE_HEADER
@@ -67,10 +68,11 @@ def job_status(call: Call[Any]) -> JobStatus:
     request=UnitBatch,
     reply=JobStatus,
     scope=Scope.LAB,
-    problems=(UnknownJob, JobCancelled, Conflict),
+    problems=(UnknownJob, JobCancelled, Conflict, UnsupportedComputation),
 )
 def register_units(call: Call[UnitBatch]) -> JobStatus:
     """Register units of a job; those that are known already are left as they are."""
+    registration.require_offered(call.message)
     return registration.register_units(call.principal.lab, _job(call), call.message)
 
 

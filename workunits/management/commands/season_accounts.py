@@ -31,5 +31,7 @@ class Command(BaseCommand):
     def _make(self) -> str:
         with transaction.atomic():
             account = create_account(f"seasoned-{secrets.token_hex(8)}@example.org")
-            Standing.objects.create(account=account, accepted=NEW_ACCOUNT_UNITS)
+            Standing.objects.create(
+                account=account, accepted=NEW_ACCOUNT_UNITS, proven=NEW_ACCOUNT_UNITS
+            )
             return issue_token(account, Scope.VOLUNTEER)
