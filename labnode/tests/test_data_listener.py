@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import secrets
 import time
 from pathlib import Path
@@ -24,7 +25,7 @@ from goblin_wire.problems import (
     UnknownBlob,
     UnknownUnit,
 )
-from goblin_wire.protocol import DIGEST_HEADER
+from goblin_wire.protocol import DIGEST_HEADER, PROTOCOL_HEADER
 from goblin_wire.states import LeaseRole
 
 
@@ -201,6 +202,28 @@ def test_failures_are_problems(lab: LabProcess) -> None:
         assert response.status_code == status
         assert response.headers["Content-Type"] == "application/problem+json"
         assert "server" not in {name.lower() for name in response.headers}
+
+
+@pytest.mark.parametrize(
+    ("spoken", "status"), [(None, 200), ("1", 200), ("0", 426), ("2", 426), ("x", 400)]
+)
+def test_row_28_every_request_carries_the_version(
+    lab: LabProcess, spoken: str | None, status: int
+) -> None:
+    headers = {} if spoken is None else {PROTOCOL_HEADER: spoken}
+    for port, path in (
+        (lab.data_port, f"/v1/probe?nonce={'a' * 32}"),
+        (lab.control_port, "/v1/lab"),
+    ):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        key = (lab.folder / "control.key").read_text()
+        connection.request("GET", path, headers={**headers, "Authorization": f"Bearer {key}"})
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        assert response.status == status, content
+        if status == 426:
+            assert b"unsupported_protocol" in content
 
 
 def test_nothing_is_stored_without_a_capability(lab: LabProcess, unit: str) -> None:

@@ -21,11 +21,13 @@ import goblin_wire.problems as wire
 from accounts.authentication import Principal, principal
 from goblin_wire import codec
 from goblin_wire.problems import Problem
+from goblin_wire.protocol import PROTOCOL_HEADER, require_protocol_header
 from goblin_wire.tokens import Scope
 from gpugoblin_site import openapi
 from gpugoblin_site.problems import problem_response
 
 M = TypeVar("M")
+_PROTOCOL = "HTTP_" + PROTOCOL_HEADER.upper().replace("-", "_")
 View = Callable[..., HttpResponse]
 
 
@@ -82,6 +84,7 @@ def endpoint(
 
     def decorate(handle: Callable[[Call[Any]], Any]) -> View:
         def answer(django_request: HttpRequest, ids: dict[str, str]) -> HttpResponse:
+            require_protocol_header(django_request.META.get(_PROTOCOL))
             sender = principal(django_request, scope) if scope is not None else None
             message = None
             if request is not None:

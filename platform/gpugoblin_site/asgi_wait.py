@@ -21,7 +21,7 @@ import django
 import psycopg
 
 from goblin_wire.problems import PROBLEM_JSON, CapabilityInvalid, NotFound, Problem, Unavailable
-from goblin_wire.protocol import WAIT_S
+from goblin_wire.protocol import PROTOCOL_HEADER, WAIT_S, require_protocol_header
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gpugoblin_site.settings")
 django.setup()
@@ -87,6 +87,7 @@ class WaitingRoom:
             if scope["path"] == "/healthz":
                 self._require_fresh()
             elif scope["path"] == "/wait" and scope["method"] == "GET":
+                require_protocol_header(_spoken(scope))
                 await self._wait(_ticket(scope), receive)
             else:
                 raise NotFound
@@ -150,6 +151,11 @@ async def _connect() -> psycopg.AsyncConnection[Any]:
         autocommit=True,
         application_name="gpugoblin-wait",
     )
+
+
+def _spoken(scope: Message) -> str | None:
+    found: bytes | None = dict(scope["headers"]).get(PROTOCOL_HEADER.lower().encode())
+    return None if found is None else found.decode("latin-1")
 
 
 def _ticket(scope: Message) -> tickets.Ticket:

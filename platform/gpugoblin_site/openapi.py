@@ -9,14 +9,30 @@ from typing import Any
 import msgspec
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from goblin_wire.problems import PROBLEM_JSON, PROBLEMS, Problem
+from goblin_wire.protocol import OLDEST_PROTOCOL, PROTOCOL, PROTOCOL_HEADER
 from goblin_wire.tokens import Scope
 
 REF = "#/components/schemas/{name}"
-_USUAL = ("bad_message", "not_json", "too_large", "wrong_length", "rate_limited", "unavailable")
+_USUAL = (
+    "bad_message",
+    "not_json",
+    "too_large",
+    "wrong_length",
+    "unsupported_protocol",
+    "rate_limited",
+    "unavailable",
+)
 _OF_TOKENS = ("token_missing", "token_invalid", "token_expired", "wrong_scope", "account_suspended")
+_PROTOCOL = OpenApiParameter(
+    PROTOCOL_HEADER,
+    int,
+    OpenApiParameter.HEADER,
+    enum=range(OLDEST_PROTOCOL, PROTOCOL + 1),
+    description="The version that the sender speaks; 1 where it is left out.",
+)
 _messages: dict[str, Any] = {}
 
 
@@ -55,6 +71,7 @@ def describe(
     return extend_schema(
         operation_id=handle.__name__,
         description=" ".join((handle.__doc__ or "").split()),
+        parameters=[_PROTOCOL],
         request={"application/json": message_schema(request)} if request is not None else None,
         responses=responses,
         auth=[{f"{scope.value}Token": []}] if scope is not None else [],  # type: ignore[list-item]

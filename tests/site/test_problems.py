@@ -110,6 +110,16 @@ def test_control_characters_and_long_poll_codes(client: Client) -> None:
 
 
 def test_too_large_is_refused_before_reading(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("spoken", "status"), [("1", 200), ("0", 426), ("2", 426), ("x", 400), ("1" * 99, 400)]
+)
+def test_row_28_the_version_in_the_header(client: Client, spoken: str, status: int) -> None:
+    response = post(client, GOOD, HTTP_GOBLIN_PROTOCOL=spoken)
+    assert response.status_code == status
+    if status == 426:
+        assert f"speaks {spoken}" in problem(response)["detail"]
+
+
     class Unread:
         def read(self, *_: Any) -> bytes:
             raise AssertionError("the body was read")

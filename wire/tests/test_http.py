@@ -14,6 +14,7 @@ from msgspec import Struct
 from goblin_wire import http, problems, transport
 from goblin_wire.addresses import resolve_endpoint
 from goblin_wire.http import HttpClient
+from goblin_wire.protocol import PROTOCOL, PROTOCOL_HEADER
 
 from .conftest import Handler, Identity, Server
 
@@ -37,6 +38,7 @@ def test_a_message_goes_out_and_its_answer_comes_back(serve: Serve) -> None:
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["Authorization"] == "Bearer T"
     assert request.headers["Accept-Encoding"] == "identity"
+    assert request.headers[PROTOCOL_HEADER] == str(PROTOCOL)
 
 
 def test_netrc_never_replaces_the_authorization(

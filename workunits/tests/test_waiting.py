@@ -28,7 +28,9 @@ def _fresh_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "network", network.measure)
 
 
-async def get(room: WaitingRoom, path: str, query: str = "", *, leave: float = 1e9) -> Any:
+async def get(
+    room: WaitingRoom, path: str, query: str = "", *, leave: float = 1e9, spoken: str = "1"
+) -> Any:
     """One request; the client goes away after `leave` seconds. Gives status and body."""
     sent: list[Any] = []
 
@@ -43,7 +45,13 @@ async def get(room: WaitingRoom, path: str, query: str = "", *, leave: float = 1
         sent.append(message)
 
     receive_state: list[int] = []
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode()}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(b"goblin-protocol", spoken.encode())],
+    }
     await room(scope, receive, send)
     return sent[0]["status"], sent[1]["body"]
 
@@ -170,6 +178,17 @@ def test_strange_requests_get_problems() -> None:
         ]
 
     assert with_room(play) == [403, 403, 404, 200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_row_28_who_waits_speaks_our_version() -> None:
+    async def play(room: WaitingRoom) -> list[int]:
+        return [
+            (await get(room, "/wait", "ticket=abc", spoken=spoken))[0]
+            for spoken in ("1", "2", "one")
+        ]
+
+    assert with_room(play) == [403, 426, 400]
 
 
 def test_a_crowd_is_not_woken_for_a_single_unit() -> None:

@@ -55,7 +55,7 @@ from goblin_wire.problems import (
     UnsupportedProtocol,
     WrongLength,
 )
-from goblin_wire.protocol import DIGEST_HEADER, PROTOCOL
+from goblin_wire.protocol import DIGEST_HEADER, OLDEST_PROTOCOL, PROTOCOL, PROTOCOL_HEADER
 
 BYTES = "bytes"
 _ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
@@ -116,6 +116,8 @@ _SUBMIT: Problems = (
     DtypeUnsupported,
 )
 _OFFSET = {"offset": _WHOLE}
+_ALWAYS: Problems = (BadMessage, UnsupportedProtocol)
+_VERSION = {"type": "integer", "minimum": OLDEST_PROTOCOL, "maximum": PROTOCOL}
 
 DATA = (
     Operation(
@@ -373,6 +375,7 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         yield {"name": name, "in": "query", "required": name == "nonce", "schema": schema}
     for name, schema in operation.headers.items():
         yield {"name": name, "in": "header", "required": name == DIGEST_HEADER, "schema": schema}
+    yield {"name": PROTOCOL_HEADER, "in": "header", "required": False, "schema": _VERSION}
 
 
 def _responses(operation: Operation, shown: dict[Any, Any], always: Problems) -> dict[str, Any]:
@@ -382,7 +385,7 @@ def _responses(operation: Operation, shown: dict[Any, Any], always: Problems) ->
     if "Range" in operation.headers:
         responses["206"] = {"description": "A part", "content": _content(BYTES, shown)}
     by_status: dict[int, list[str]] = {}
-    for problem in (*always, *operation.problems):
+    for problem in (*always, *_ALWAYS, *operation.problems):
         by_status.setdefault(problem.status, []).append(problem.code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = _problem_response(codes)

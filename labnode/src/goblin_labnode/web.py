@@ -30,7 +30,7 @@ from goblin_wire.problems import (
     UnsupportedMedia,
     WrongLength,
 )
-from goblin_wire.protocol import MAX_JSON_BYTES, MIB
+from goblin_wire.protocol import MAX_JSON_BYTES, MIB, PROTOCOL_HEADER, require_protocol_header
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +66,8 @@ class _Shield:
             await send(message)
 
         try:
+            if scope["type"] == "http":
+                require_protocol_header(Request(scope).headers.get(PROTOCOL_HEADER))
             await self._app(scope, receive, watch)
         except ClientDisconnect:
             return

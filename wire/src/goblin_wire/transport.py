@@ -14,6 +14,8 @@ from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
 
+from goblin_wire.protocol import PROTOCOL, PROTOCOL_HEADER
+
 SEND_BYTES = 256 * 1024
 """A socket's timeout covers one send, so a body goes out in pieces that a slow link can take."""
 READ_BYTES = 256 * 1024
@@ -72,7 +74,13 @@ def make_session(
     session.trust_env = trust_environment and certificate is None
     session.auth = Authorization(authorization)
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    session.headers.update({"User-Agent": user_agent, "Accept-Encoding": "identity"})
+    session.headers.update(
+        {
+            "User-Agent": user_agent,
+            "Accept-Encoding": "identity",
+            PROTOCOL_HEADER: str(PROTOCOL),
+        }
+    )
     if host is not None:
         session.headers["Host"] = host
     if certificate is not None:
