@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import services, sign_in
+from accounts.authentication import principal_of_token
 from accounts.models import Account, ApiToken, LoginLink, SignIn
 from goblin_wire.signin import SignInCode, SignInStart
 from goblin_wire.states import SignInState
@@ -215,3 +216,19 @@ def test_the_admin_greets_with_the_address(browser: Client, account: Account) ->
     assert "ada@example.org" in page
     assert str(account.key) not in page
     assert Account(key=account.key).get_short_name() == str(account)
+
+
+def test_an_operator_makes_an_account_by_a_command() -> None:
+    said = call_command("make_account", "grace@example.org", name="Grace")
+    assert "login_link grace@example.org" in said
+    account = services.account_of("grace@example.org")
+    assert account is not None
+    assert not account.is_staff
+    assert not account.is_superuser
+    with pytest.raises(CommandError):
+        call_command("make_account", "Grace@example.org")
+    with pytest.raises(CommandError):
+        call_command("make_account", "nonsense", token="volunteer")
+    token = call_command("make_account", "alan@example.org", token="volunteer")
+    account = services.account_of("alan@example.org")
+    assert principal_of_token(token, Scope.VOLUNTEER).account_id == account.pk

@@ -68,7 +68,7 @@ def address_secret() -> bytes:
 
 @lru_cache(maxsize=1)
 def signing_key() -> SigningKey:
-    """The key that signs capabilities and receipts now."""
+    """The key that signs capabilities now."""
     return _site_key_files()[-1]
 
 

@@ -21,6 +21,7 @@ from goblin_client.showing import render
 from goblin_client.site import Site, check_site
 from goblin_client.store import Store
 from goblin_client.supervisor import FOREVER, RunOptions, Supervisor
+from goblin_wire.fields import sentence
 from goblin_wire.problems import Problem
 from goblin_wire.signin import SignInCode
 
@@ -36,12 +37,12 @@ def directory(arguments: Namespace) -> StateDirectory:
 def join(arguments: Namespace) -> int:
     """Get or check a token and keep it."""
     state = directory(arguments)
-    site = check_site(arguments.site)
+    site, label = check_site(arguments.site), sentence(arguments.label, 200)
     if arguments.token:
         token = check_token(site, arguments.token)
     else:
-        token = sign_in(site, arguments.label, _show_code)
-    state.save(Membership(site=site, token=token, label=arguments.label))
+        token = sign_in(site, label, _show_code)
+    state.save(Membership(site=site, token=token, label=label))
     _say(f"Joined {site}. Start computing with: goblin-client run")
     return 0
 
