@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
 import pytest
-from labnode_rig import LAB, LabProcess, normal, product, save
+from labnode_rig import LAB, LabProcess, Volunteer, normal, product, save, wait_for
 
 from goblin_labnode.config import Config, Folder, Retention
 from goblin_labnode.housekeeping import Housekeeper
 from goblin_labnode.jobs import Jobs
-from goblin_labnode.keys import Secrets
+from goblin_labnode.keys import Secrets, load_secrets
 from goblin_labnode.node import Node
 from goblin_labnode.phases import Phase
+from goblin_labnode.reports import open_result, report, result_info
 from goblin_labnode.runs import Run
+from goblin_labnode.states import job_info
 from goblin_wire.blobs import array_digest
 from goblin_wire.control import ArrayInfo, UploadStart
+from goblin_wire.problems import ResultExpired
+from goblin_wire.states import JobState
 
 DAY = 86_400.0
 
@@ -68,6 +74,14 @@ class Bench:
         for path in self.node.folder.uploads.iterdir():
             os.utime(path, (then, then))
 
+    def remember_less(self, days: float) -> None:
+        """Let time pass since results were removed."""
+        self.node.database.execute(
+            "UPDATE runs SET output = json_set(output, '$.removed_at',"
+            " json_extract(output, '$.removed_at') - ?)",
+            days * DAY,
+        )
+
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
@@ -89,6 +103,30 @@ def test_results_go_after_their_time_unless_they_were_named(bench: Bench) -> Non
     bench.housekeeper.sweep()
     assert not result.exists()
     assert (bench.data / "named.npy").exists()
+    assert [each.run for each in bench.jobs.list()] == [own.run]
+
+
+def test_row_10_a_removed_result_says_when_and_by_which_rule(bench: Bench) -> None:
+    empty, other = bench.array("a.npy", 0, 5), bench.array("b.npy", 5, 4)
+    job = bench.jobs.submit(product(empty, other)).job
+    bench.age(10)
+    left = result_info(bench.node, bench.jobs.find(job)).expires_s
+    assert left == pytest.approx(20 * DAY, abs=60)
+    bench.age(21)
+    bench.housekeeper.sweep()
+    for ask in (result_info, report, open_result):
+        with pytest.raises(ResultExpired) as caught:
+            ask(bench.node, bench.jobs.find(job))
+        assert caught.value.facts["when"] == time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+        assert "30 days" in str(caught.value.facts["policy"])
+    info = job_info(bench.node, bench.jobs.find(job))
+    assert (info.state, info.progress.verified) == (JobState.DONE, info.progress.units)
+    again = bench.node.arrays.open_file("a.npy").info, bench.node.arrays.open_file("b.npy").info
+    assert bench.jobs.submit(product(*again)).attempt == 2
+    bench.age(400)
+    bench.housekeeper.sweep()
+    bench.remember_less(400)
+    bench.housekeeper.sweep()
     assert bench.jobs.list() == []
 
 
@@ -142,22 +180,54 @@ def test_a_paused_job_looks_again_only_when_the_file_is_another(bench: Bench) ->
     assert status.st_size == (bench.data / "a.npy").stat().st_size
 
 
-def test_many_jobs_leave_disk_and_memory_flat(lab: LabProcess, data: Path) -> None:
-    """Jobs that are done keep no files open and nothing in memory but their rows."""
-    save(data, "a.npy", normal(4, 0))
-    save(data, "b.npy", normal(0, 4))
-    left, right = lab.open("a.npy"), lab.open("b.npy")
+def test_row_24_jobs_leave_disk_memory_and_descriptors_flat(own_lab: LabProcess) -> None:
+    """Jobs with units, leases, uploads and checks; what is kept of them is removed by the rule."""
+    lab = own_lab
+    save(lab.data, "a.npy", normal(480, 100))
+    save(lab.data, "b.npy", normal(100, 480, seed=1))
+    volunteer = Volunteer(lab)
 
     def some(first: int, count: int) -> None:
         for number in range(first, first + count):
-            lab.submit(product(left, right, memory=2**20 + number))
+            job = lab.multiply("a.npy", "b.npy", memory=2**20 + number)
+            assert job.progress.units == 4
+            volunteer.work_all(job.job, job.progress.units)
+            lab.wait_state(job.job, JobState.DONE)
 
     some(0, 20)
+    disk = used_after_sweep(lab)
+    lab.start()
+    some(20, 4)
     before = resident(lab), descriptors(lab)
-    some(20, 100)
+    some(24, 16)
     after = resident(lab), descriptors(lab)
-    assert after[0] - before[0] < 8 << 20
+    assert after[0] - before[0] < 6 << 20, "less than half of what the results of 16 jobs need"
     assert after[1] - before[1] <= 2
+    assert used_after_sweep(lab) - disk < 256 << 10, "a third of one result"
+    lab.start()
+
+
+def used_after_sweep(lab: LabProcess) -> int:
+    """Stop the lab node, end the time of its results: the bytes that its folder has then."""
+    wait_for(lambda: not count_rows(lab, "outbox"), 10, lab.log)
+    lab.stop()
+    folder = Folder(lab.folder)
+    config = folder.load()
+    config.retention.results_days = 0.0
+    node = Node(folder, config, load_secrets(folder))
+    Housekeeper(node, Jobs(node, lambda _run: None, lambda: None)).sweep()
+    node.close()
+    for table in ("units", "leases", "panels"):
+        assert not count_rows(lab, table)
+    assert not [*folder.results.iterdir(), *folder.staging.iterdir()]
+    files = [path for path in lab.folder.rglob("*") if path.is_file() and path.name != "log"]
+    return sum(path.stat().st_size for path in files)
+
+
+def count_rows(lab: LabProcess, table: str) -> int:
+    with contextlib.closing(sqlite3.connect(lab.folder / "lab.sqlite3")) as database:
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(count)
 
 
 def resident(lab: LabProcess) -> int:

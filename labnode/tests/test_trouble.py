@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import sqlite3
 import subprocess
@@ -394,6 +395,52 @@ class TestFullDisk:
         check(data, want)
         lab.stop()
         site.close()
+
+
+class TestFilesMayNotGrow:
+    """A full disk for those who may not mount one: the kernel refuses what would be written."""
+
+    SMALL = 6 << 20
+
+    def test_at_submission(self, own_lab: LabProcess) -> None:
+        """The job is taken, says why it stands still, and goes on once there is room."""
+        lab = own_lab
+        want = inputs(lab.data, 1500)
+        limit_files(lab, self.SMALL)
+        job = lab.multiply("a.npy", "b.npy", out="c.npy").job
+        assert lab.wait_state(job, JobState.PAUSED).code == "disk_full"
+        limit_files(lab, resource.RLIM_INFINITY)
+        lab.wait_state(job, JobState.WAITING, JobState.RUNNING, JobState.PLANNING)
+        finish(lab, job, set())
+        check(lab.data, want)
+
+    def test_of_the_lab_node(self, own_lab: LabProcess) -> None:
+        """An upload is refused for now, the job pauses, nothing is lost."""
+        lab = own_lab
+        a = save(lab.data, "a.npy", normal(2600, 100))
+        want = a @ save(lab.data, "b.npy", normal(100, 2600, seed=1))
+        job = lab.multiply("a.npy", "b.npy", out="c.npy").job
+        units = lab.wait_units(job, lab.job(job).progress.units)
+        volunteer = Volunteer(lab)
+        lease, token, content, digest = volunteer.compute(units[0])
+        assert len(content) > self.SMALL
+        limit_files(lab, self.SMALL)
+        with pytest.raises(DiskFull) as caught:
+            volunteer.upload(lease, token, content, digest)
+        assert (caught.value.status, bool(caught.value.retry_after)) == (507, True)
+        assert lab.wait_state(job, JobState.PAUSED).code == "disk_full"
+        limit_files(lab, resource.RLIM_INFINITY)
+        lab.wait_state(job, JobState.WAITING, JobState.RUNNING)
+        assert volunteer.upload(lease, token, content, digest).complete
+        finish(lab, job, {units[0]})
+        check(lab.data, want)
+
+
+def limit_files(lab: LabProcess, size: int) -> None:
+    """The largest file that the running lab node may write, in bytes."""
+    assert lab.process is not None
+    _, hard = resource.prlimit(lab.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(lab.process.pid, resource.RLIMIT_FSIZE, (size, hard))
 
 
 def fill(path: Path) -> None:

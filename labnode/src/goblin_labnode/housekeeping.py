@@ -1,9 +1,10 @@
 """What is looked at from time to time: changed files, paused runs, things that are kept too long.
 
 The rule of what is removed: staged results and drafts when their run ends; a result in a place that
-the lab node chose, and the record of its job, after `results_days`; an uploaded array after
-`arrays_days` without use by any job that is not finished; a begun upload after `uploads_days`. A
-file that a researcher named as output is never removed once its job is done.
+the lab node chose, and the record of how it came about, after `results_days` (that there was one
+is known for a year longer); an uploaded array after `arrays_days` without use by any job that is
+not finished; a begun upload after `uploads_days`. A file that a researcher named as output is never
+removed once its job is done; the record of such a job goes after `results_days`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from goblin_labnode.node import Node
 from goblin_labnode.phases import Phase
 from goblin_labnode.runs import Run
 from goblin_labnode.storage import require_room
-from goblin_labnode.store.runs import finished_before
+from goblin_labnode.store.runs import RunRecord, finished_before, removed_before, strip_run
 from goblin_wire.problems import DiskFull, FileMissing, Problem
 
 _log = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ _log = logging.getLogger(__name__)
 LOOK_S = 2.0
 SWEEP_S = 600.0
 _DAY_S = 86_400.0
+REMEMBERED_DAYS = 365
+"""For so long after a result's removal a researcher is told of it, and not that it never was."""
 _FOR_GOOD = frozenset({"internal"})
 """Reasons that do not mend by themselves; a restart tries them again."""
 
@@ -62,7 +65,7 @@ class Housekeeper:
         """Remove what its rule does not keep."""
         now = time.time()
         keep = self._node.config.retention
-        self._remove_runs(now - keep.results_days * _DAY_S)
+        self._remove_runs(now, keep.results_days * _DAY_S)
         self._remove_arrays(now - keep.arrays_days * _DAY_S)
         self._node.array_uploads.sweep(now - keep.uploads_days * _DAY_S)
         self._node.uploads.sweep(self._is_live_lease)
@@ -98,11 +101,21 @@ class Housekeeper:
         else:
             self._tried.pop(run.run, None)
 
-    def _remove_runs(self, before: float) -> None:
-        for record in finished_before(self._node.database, before):
-            if record.output.own:
-                self._try_remove(record.output)
-            self._node.database.execute("DELETE FROM runs WHERE run = ?", record.run)
+    def _remove_runs(self, now: float, kept: float) -> None:
+        database = self._node.database
+        for record in finished_before(database, now - kept):
+            if record.output.own and record.phase is Phase.DONE:
+                self._expire(record, now)
+            else:
+                database.execute("DELETE FROM runs WHERE run = ?", record.run)
+        for run in removed_before(database, now - REMEMBERED_DAYS * _DAY_S):
+            database.execute("DELETE FROM runs WHERE run = ?", run)
+
+    def _expire(self, record: RunRecord, now: float) -> None:
+        self._try_remove(record.output)
+        record.output.removed_at = now
+        with self._node.database.transaction() as connection:
+            strip_run(connection, record)
 
     def _try_remove(self, output: files.Output) -> None:
         try:

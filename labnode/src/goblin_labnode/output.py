@@ -29,6 +29,8 @@ class Output(Struct, kw_only=True, omit_defaults=True):
     device: int = 0
     inode: int = 0
     """0: not made yet."""
+    removed_at: float = 0.0
+    """Unix seconds when its time was over and it was removed; 0: it was not."""
 
     @property
     def place(self) -> Place:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from goblin_labnode import output as files
 from goblin_labnode.node import Node
 from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
@@ -51,7 +53,11 @@ def _count(node: Node, record: RunRecord) -> int:
 
 
 def report(node: Node, record: RunRecord) -> Report:
-    """How the result came about, and how far it can be trusted."""
+    """How the result came about, and how far it can be trusted.
+
+    Raises `ResultExpired` once that went with the result.
+    """
+    _require_kept(node, record)
     plan, now = record.plan, standing(node, record)
     leases = node.database.rows("SELECT * FROM leases WHERE run = ?", record.run)
     units = node.database.rows("SELECT * FROM units WHERE run = ?", record.run)
@@ -160,16 +166,28 @@ def require_result(node: Node, record: RunRecord) -> None:
     if record.phase is not Phase.DONE:
         raise NotReady(f"The job is not done: {standing(node, record).reason}")
     if not files.is_there(record.output, node.roots):
+    _require_kept(node, record)
         raise ResultExpired("The result's file was removed or replaced; submit the job again.")
 
 
 def result_info(node: Node, record: RunRecord) -> ResultInfo:
+def _require_kept(node: Node, record: RunRecord) -> None:
+    removed = record.output.removed_at
+    if removed:
+        when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(removed))
+        policy = retention_sentence(node)
+        raise ResultExpired(
+            f"The result was removed on {when}. {policy} Submit the job again.",
+            when=when,
+            policy=policy,
+        )
+
+
     """Where the result is, with a fresh proof that the reader shares the file system."""
     require_result(node, record)
     output = record.output
     path = node.roots.full(output.place)
     proof, nonce = node.proofs.write(path)
-    kept = node.config.retention.results_days * _DAY_S if output.own else None
     return ResultInfo(
         path=str(path),
         proof=proof,
@@ -177,11 +195,19 @@ def result_info(node: Node, record: RunRecord) -> ResultInfo:
         dtype=output.dtype,
         shape=output.shape,
         bytes=output.data_bytes,
-        expires_s=kept,
+        expires_s=_time_left(node, record),
     )
 
 
 def retention_sentence(node: Node) -> str:
+def _time_left(node: Node, record: RunRecord) -> float | None:
+    """Seconds for which the result is still kept; none where it is for good."""
+    if not record.output.own or record.finished_at is None:
+        return None
+    end = record.finished_at + node.config.retention.results_days * _DAY_S
+    return max(0.0, end - time.time())
+
+
     days = node.config.retention.results_days
     return (
         f"A result whose place the lab node chooses is kept for {days:g} days after the job; one"

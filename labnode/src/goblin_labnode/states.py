@@ -175,6 +175,10 @@ def _count_live(found: Progress, run: Run) -> None:
 
 def _count_stored(found: Progress, node: Node, record: RunRecord) -> None:
     row = node.database.row(
+    if record.output.removed_at:  # it was done, and its units are not kept
+        found.verified = found.uploaded = found.registered = found.units
+        found.flops_verified = found.flops
+        return
         "SELECT count(*) AS verified, coalesce(sum(flops), 0) AS flops FROM units"
         " WHERE run = ? AND state = ?",
         record.run,

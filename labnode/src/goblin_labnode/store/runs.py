@@ -143,11 +143,30 @@ def latest_runs(database: Database, limit: int = 1000) -> list[RunRecord]:
 
 
 def finished_before(database: Database, moment: float) -> list[RunRecord]:
-    """Runs that ended before this and that wait for no answer of the site."""
+    """Runs that ended before this, wait for no answer of the site, and were not stripped."""
     rows = database.rows(
-        "SELECT * FROM runs WHERE finished_at < ? AND run NOT IN (SELECT run FROM outbox)", moment
+        "SELECT * FROM runs WHERE finished_at < ? AND run NOT IN (SELECT run FROM outbox)"
+        " AND json_extract(output, '$.removed_at') IS NULL",
+        moment,
     )
     return [_record(row) for row in rows]
+
+
+def strip_run(connection: sqlite3.Connection, record: RunRecord) -> None:
+    """Keep of a run whose result was removed only that it was; in the caller's transaction."""
+    for table in ("panels", "units", "leases", "generations"):
+        connection.execute(f"DELETE FROM {table} WHERE run = ?", (record.run,))  # noqa: S608
+    connection.execute(
+        "UPDATE runs SET output = ? WHERE run = ?", (_json(record.output), record.run)
+    )
+
+
+def removed_before(database: Database, moment: float) -> list[str]:
+    """Runs whose result was removed before this."""
+    rows = database.rows(
+        "SELECT run FROM runs WHERE json_extract(output, '$.removed_at') < ?", moment
+    )
+    return [row["run"] for row in rows]
 
 
 def _json(value: object) -> str:
