@@ -176,7 +176,7 @@ def _try_all(
 
 
 def _measure_pairs(trials: int) -> None:
-    case = Case("normal", (256, 512, 256), "float32")
+    case = Case("normal", (256, 1024, 256), "float32")
     for vectors in (8, 20, 40):
         with report.ForeignLoad() as load:
             passed = missed_pairs(Product(case, vectors), trials)
