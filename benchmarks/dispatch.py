@@ -10,19 +10,10 @@ database with a million finished units, in interleaved pairs: the cost per unit 
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
-from pathlib import Path
 
 from benchmarks.dispatch_load import Lab, Load, Result
-from benchmarks.dispatch_site import (
-    Site,
-    database_server,
-    fill,
-    new_database,
-    settle,
-    start_site,
-)
+from benchmarks.dispatch_site import Site, fill, running_site, settle
 from benchmarks.report import ForeignLoad, line, median, progress, tree_cpu_seconds
 
 CONNECTIONS = 16
@@ -34,22 +25,15 @@ WARM_UP_S = 1.5
 def main() -> None:
     options = _options()
     cases = [int(case) for case in options.cases.split(",") if case]
-    with tempfile.TemporaryDirectory(prefix="gugo-dispatch-", dir="/var/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with database_server(folder / "postgres") as (url, postgres):
-            fresh = start_site(url, folder / "fresh", CONNECTIONS)
-            try:
-                lab = Lab(fresh.url, fresh.people["lab"])
-                progress(f"registering {UNITS} units")
-                lab.register(UNITS)
-                settle(url)
-                for batch in cases:
-                    _case(fresh, lab, postgres, batch, options.seconds)
-                if options.pairs:
-                    _growth(folder, url, postgres, fresh, lab, options)
-            finally:
-                fresh.stop()
+    with running_site(CONNECTIONS) as fresh:
+        lab = Lab(fresh.url, fresh.people["lab"])
+        progress(f"registering {UNITS} units")
+        lab.register(UNITS)
+        settle(fresh.database_url)
+        for batch in cases:
+            _case(fresh, lab, batch, options.seconds)
+        if options.pairs:
+            _growth(fresh, lab, options)
 
 
 def _options() -> argparse.Namespace:
@@ -61,22 +45,20 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(
-    site: Site, lab: Lab, postgres: int, batch: int, seconds: float
-) -> tuple[Result, float]:
+def _measure(site: Site, lab: Lab, batch: int, seconds: float) -> tuple[Result, float]:
     """A run, and the CPU milliseconds of PostgreSQL per accepted unit."""
     lab.alive()
     load = Load(site.port, site.people, lab, batch)
-    before = tree_cpu_seconds([postgres])
+    before = tree_cpu_seconds([site.postgres])
     result = load.run(seconds)
-    spent = tree_cpu_seconds([postgres]) - before
+    spent = tree_cpu_seconds([site.postgres]) - before
     return result, 1000 * spent / max(1, result.accepted)
 
 
-def _case(site: Site, lab: Lab, postgres: int, batch: int, seconds: float) -> None:
-    _measure(site, lab, postgres, batch, WARM_UP_S)
-    with ForeignLoad([postgres, site.gunicorn.pid]) as load:
-        result, cpu = _measure(site, lab, postgres, batch, seconds)
+def _case(site: Site, lab: Lab, batch: int, seconds: float) -> None:
+    _measure(site, lab, batch, WARM_UP_S)
+    with ForeignLoad([site.postgres, site.gunicorn]) as load:
+        result, cpu = _measure(site, lab, batch, seconds)
     rate = result.accepted / result.seconds
     progress(f"batch {batch}: {rate:.0f} units/s, p95 {result.p95_ms():.1f} ms, {cpu:.3f} CPU ms")
     name = f"batch-{batch}"
@@ -85,32 +67,25 @@ def _case(site: Site, lab: Lab, postgres: int, batch: int, seconds: float) -> No
     line("dispatch", name, "postgres_cpu_ms_per_unit", cpu, unit="ms", foreign_load=load.cores)
 
 
-def _growth(
-    folder: Path, url: str, postgres: int, fresh: Site, lab: Lab, options: argparse.Namespace
-) -> None:
+def _growth(fresh: Site, lab: Lab, options: argparse.Namespace) -> None:
     """PostgreSQL's CPU per unit with finished units in the tables, over that without them."""
-    full_url = new_database(url, "full")
-    full = start_site(full_url, folder / "full", CONNECTIONS)
-    try:
+    with running_site(CONNECTIONS) as full:
         full_lab = Lab(full.url, full.people["lab"])
         full_lab.register(CONNECTIONS * GROWTH_BATCH)
         # The hosts that the finished units belong to are made by the first exchanges.
-        _measure(full, full_lab, postgres, GROWTH_BATCH, WARM_UP_S)
+        _measure(full, full_lab, GROWTH_BATCH, WARM_UP_S)
         progress(f"filling in {options.finished} finished units")
-        fill(full_url, options.finished)
-        for its_lab in (lab, full_lab):  # a pair must not run out of units
+        fill(full.database_url, options.finished)
+        pair = ((fresh, lab), (full, full_lab))
+        for _, its_lab in pair:  # a pair must not run out of units
             its_lab.register(UNITS)
-        for database in (url, full_url):
-            settle(database)
-        for site, its_lab in ((fresh, lab), (full, full_lab)):
-            _measure(site, its_lab, postgres, GROWTH_BATCH, WARM_UP_S)
-        with ForeignLoad([postgres, fresh.gunicorn.pid, full.gunicorn.pid]) as load:
-            ratios = [
-                _pair(postgres, (fresh, lab), (full, full_lab), options.seconds / 2)
-                for _ in range(options.pairs)
-            ]
-    finally:
-        full.stop()
+        for site, _ in pair:
+            settle(site.database_url)
+        for site, its_lab in pair:
+            _measure(site, its_lab, GROWTH_BATCH, WARM_UP_S)
+        ours = [pid for site, _ in pair for pid in (site.postgres, site.gunicorn)]
+        with ForeignLoad(ours) as load:
+            ratios = [_pair(*pair, options.seconds / 2) for _ in range(options.pairs)]
     line(
         "dispatch",
         f"finished-{options.finished}",
@@ -121,10 +96,10 @@ def _growth(
     )
 
 
-def _pair(postgres: int, fresh: tuple[Site, Lab], full: tuple[Site, Lab], seconds: float) -> float:
-    _, without = _measure(*fresh, postgres, GROWTH_BATCH, seconds)
+def _pair(fresh: tuple[Site, Lab], full: tuple[Site, Lab], seconds: float) -> float:
+    _, without = _measure(*fresh, GROWTH_BATCH, seconds)
     time.sleep(0.5)
-    _, with_finished = _measure(*full, postgres, GROWTH_BATCH, seconds)
+    _, with_finished = _measure(*full, GROWTH_BATCH, seconds)
     progress(f"CPU ms per unit: {without:.3f} without, {with_finished:.3f} with finished units")
     return with_finished / without
 

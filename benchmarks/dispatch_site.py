@@ -4,131 +4,52 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from gpugoblin_site.embedded_postgres import EmbeddedPostgres
-
-ROOT = Path(__file__).resolve().parents[1]
-WORKERS, THREADS = 2, 8
-START_S = 60.0
+from tests.network import Network
 
 
 @dataclass
 class Site:
-    """A running site on one database of the server."""
+    """A running site with a database server of its own. `postgres`, `gunicorn`: process ids."""
 
     url: str
     port: int
-    gunicorn: subprocess.Popen[bytes]
-    environment: dict[str, str]
+    database_url: str
+    postgres: int
+    gunicorn: int
     people: dict[str, Any]
-
-    def stop(self) -> None:
-        self.gunicorn.terminate()
-        self.gunicorn.wait(30)
 
 
 @contextlib.contextmanager
-def database_server(folder: Path) -> Iterator[tuple[str, int]]:
-    """A durable server; gives its address and the id of its first process."""
-    server = EmbeddedPostgres(folder)
-    url = server.start()
+def running_site(accounts: int) -> Iterator[Site]:
+    """A site without its waiting process and scheduler, and so many seasoned accounts."""
+    network = Network(volunteers=0, durable=True)
+    network.site.environment["LOG_LEVEL"] = "WARNING"
     try:
-        pid = (server.cluster / "postmaster.pid").read_text().split("\n", 1)[0]
-        yield url, int(pid)
+        network.start_site(parts=("web",))
+        yield _described(network, accounts)
     finally:
-        server.stop()
+        network.stop()
 
 
-def new_database(url: str, name: str) -> str:
-    """Make another database on the server; its address."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    return url.rsplit("/", 1)[0] + f"/{name}"
-
-
-def start_site(url: str, state: Path, accounts: int) -> Site:
-    """Migrate, make people and start gunicorn."""
-    port = _free_port()
-    environment = {
-        **os.environ,
-        "DATABASE_URL": url,
-        "GOBLIN_STATE_DIR": str(state),
-        "LOG_LEVEL": "WARNING",
-        "GOBLIN_ALLOW_PRIVATE_ENDPOINTS": "1",
-        "GOBLIN_SITE_URL": f"http://127.0.0.1:{port}",
-    }
-    _manage(environment, "migrate", "--verbosity", "0")
-    people = json.loads(_manage(environment, "make_network_people", "--volunteers", "0", "--json"))
-    seasoned = _manage(environment, "season_accounts", "--number", str(accounts))
-    people["volunteers"] = json.loads(seasoned)["volunteers"]
-    gunicorn = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "gpugoblin_site.wsgi",
-            "--pythonpath",
-            "platform",
-            "--bind",
-            f"127.0.0.1:{port}",
-            "--worker-class",
-            "gthread",
-            "--workers",
-            str(WORKERS),
-            "--threads",
-            str(THREADS),
-            "--keep-alive",
-            "30",
-            "--log-level",
-            "warning",
-            "--no-control-socket",
-        ],
-        cwd=ROOT,
-        env=environment,
-        stdout=sys.stderr,
+def _described(network: Network, accounts: int) -> Site:
+    site, people = network.site, network.known_people()
+    seasoned = json.loads(site.manage("season_accounts", "--number", str(accounts)))
+    lab = {"id": people.lab, "token": people.lab_token}
+    pid_file = network.places.postgres / "cluster" / "postmaster.pid"
+    return Site(
+        network.places.site_url,
+        network.places.ports.web,
+        site.database_url,
+        int(pid_file.read_text().split("\n", 1)[0]),
+        site.web.pid,
+        {"lab": lab, "volunteers": seasoned["volunteers"]},
     )
-    _wait_for(port, gunicorn)
-    return Site(f"http://127.0.0.1:{port}", port, gunicorn, environment, people)
-
-
-def _manage(environment: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), *arguments],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return done.stdout
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    limit = time.monotonic() + START_S
-    while time.monotonic() < limit:
-        if process.poll() is not None:
-            raise RuntimeError(f"gunicorn ended with {process.returncode}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.1)
-    raise RuntimeError("gunicorn does not answer")
 
 
 # Finished units as the road leaves them, written at once: the same rows in the same tables.

@@ -1,7 +1,7 @@
 """A whole network: site, lab node, volunteers, each a process of its own."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +18,9 @@ from tests.network.settings import Places
 from tests.network.site import People, Site
 from tests.network.temporary import TemporaryFolder
 from tests.network.volunteer import volunteer_process
+
+PARTS = ("web", "waiting", "scheduler")
+"""The processes of a site besides its database."""
 
 
 class Network:
@@ -68,16 +71,19 @@ class Network:
             self.stop(patient=False)
             raise
 
-    def start_site(self) -> None:
-        """Database, tables, people, web, waiting and scheduler."""
+    def start_site(self, parts: Collection[str] = PARTS) -> None:
+        """Database, tables and people, then those of `parts` (web, waiting, scheduler)."""
         self.places.make()
         self.processes["database"] = self.site.database
         self.site.start_database()
-        for process in (self.site.web, self.site.waiting):  # they load while the tables are made
+        loading = [each for each in (self.site.web, self.site.waiting) if each.name in parts]
+        for process in loading:  # while the tables are made
             self._start(process)
         self.people = self.site.prepare(self._volunteers)
-        self._start(self.site.scheduler)
-        for process in (self.site.web, self.site.waiting, self.site.scheduler):
+        late = [each for each in (self.site.scheduler,) if each.name in parts]
+        for process in late:
+            self._start(process)
+        for process in (*loading, *late):
             process.wait_ready()
 
     def make_lab(self) -> Process:
