@@ -50,7 +50,7 @@ from goblin_wire.lab import (
     VerdictOutcome,
     VerdictReply,
 )
-from goblin_wire.problems import Problem, TokenInvalid
+from goblin_wire.problems import BadMessage, Problem, TokenInvalid
 from goblin_wire.protocol import DIGEST_HEADER, PROTOCOL
 from goblin_wire.states import LeaseState, VerdictKind
 from opgraph.builder import GraphBuilder
@@ -89,6 +89,8 @@ class SiteDouble:
         """Raised for every call while set."""
         self.refuse_jobs: Problem | None = None
         self.unknown_leases: set[str] = set()
+        self.malformed: set[str] = set()
+        """Leases whose verdicts the site cannot read."""
         self.open_leases = 0
         self.reset = False
         self.clock_ahead = 0.0
@@ -111,6 +113,7 @@ class SiteDouble:
         """Begin a new test."""
         with self.lock:
             self.unknown_leases.clear()
+            self.malformed.clear()
             self.refuse = self.refuse_jobs = None
             self.network, self.open_leases = DEVICES, 0
             self.reachability = Reachability(reachable=True, code="ok", reason="")
@@ -235,11 +238,19 @@ class SiteDouble:
         assert signature_is_valid(self.lab_key, body, bytes.fromhex(signature))
         batch = msgspec.json.decode(body, type=VerdictBatch)
         outcomes = []
+        if self.malformed & {each.lease for each in batch.verdicts}:
+            raise BadMessage
         for verdict in batch.verdicts:
             if verdict.lease in self.unknown_leases and verdict.capability is None:
                 outcomes.append(VerdictOutcome(lease=verdict.lease, code="unknown_lease"))
                 continue
-            self.verdicts.append(verdict)
+            known = [each for each in self.verdicts if each.lease == verdict.lease]
+            if known and verdict.residual is not None:
+                # Told again with its residual; as the site, which keeps the first verdict.
+                assert (known[0].verdict, known[0].outputs) == (verdict.verdict, verdict.outputs)
+                known[0].residual = verdict.residual
+            else:
+                self.verdicts.append(verdict)
             state = {VerdictKind.ACCEPTED: LeaseState.ACCEPTED}.get(
                 verdict.verdict, LeaseState.REJECTED
             )

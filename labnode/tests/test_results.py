@@ -106,6 +106,24 @@ def test_one_wrong_row_is_repaired_and_nobody_is_told(
     numpy.testing.assert_array_max_ulp(numpy.load(data / "c.npy")[row, columns], exact, 1)
 
 
+def test_the_site_is_told_the_residuals_once_every_tile_is_verified(
+    lab: LabProcess, site: SiteDouble, data: Path, started: JobInfo
+) -> None:
+    first = lab.wait_units(started.job, 1)[0]
+    Volunteer(lab).work(first)
+    wait_for(lambda: site.judged(started.job), 10, lab.log)
+    assert [each.residual for each in site.judged(started.job)] == [None]
+    finish(lab, started, data, {first})
+
+    def told() -> list[float]:
+        return [v.residual for v in site.judged(started.job) if v.residual is not None]
+
+    wait_for(lambda: len(told()) == started.progress.units, 10, lab.log)
+    report = lab.control().call("GET", f"/v1/jobs/{started.job}/report", None, Report)
+    assert max(told()) == pytest.approx(report.max_residual)
+    wait_for(lambda: ("finish",) in [(a.action,) for _, a in site.actions], 10, lab.log)
+
+
 def parts(lab: LabProcess, job: JobInfo) -> list[Part]:
     return lab.control().call("GET", f"/v1/jobs/{job.job}/parts", None, PartList).parts
 

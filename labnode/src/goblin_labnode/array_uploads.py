@@ -15,7 +15,7 @@ from goblin_labnode.arrays import ArrayRegistry, ArraySource
 from goblin_labnode.config import Folder, write_private
 from goblin_labnode.requests import DTYPES
 from goblin_labnode.staging import StagedFile
-from goblin_labnode.storage import writing
+from goblin_labnode.storage import sync_file, writing
 from goblin_wire.blobs import BlobHasher, derive_id
 from goblin_wire.control import UploadStart, UploadState
 from goblin_wire.problems import (
@@ -131,7 +131,10 @@ class ArrayUploads:
         name = f"{upload}.bin"
         with writing("The array could not be stored"):
             os.truncate(staged.path, begun.size)
+            # A power cut after our answer must not leave zeros of the right size.
+            sync_file(staged.path)
             staged.path.replace(self._folder.arrays / name)
+            sync_file(self._folder.arrays)
         self._forget(upload)
         dtype = numpy.dtype(begun.dtype).newbyteorder("<")
         self._arrays.add_uploaded(upload, dtype, tuple(begun.shape), name)

@@ -84,7 +84,8 @@ class ArrayRegistry:
         """An uploaded array whose content lies in its root under `path`."""
         place = Place(UPLOADED, path)
         layout = Layout(dtype, shape, False, 0)
-        return self._keep(ArraySource(array, place, layout, Identity.of(self._roots.stat(place))))
+        identity = Identity.of(self._roots.stat(place))
+        return self._keep(ArraySource(array, place, layout, identity), durable=True)
 
     def get(self, array: str) -> ArraySource:
         """Raises `UnknownArray`."""
@@ -105,11 +106,10 @@ class ArrayRegistry:
             source.array,
         )
 
-    def _keep(self, source: ArraySource) -> ArraySource:
+    def _keep(self, source: ArraySource, *, durable: bool = False) -> ArraySource:
+        """`durable`: on the disk when this returns."""
         layout, identity = source.layout, source.identity
-        self._database.execute(
-            "INSERT INTO arrays VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
-            " ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at",
+        values = (
             source.array,
             source.place.root,
             source.place.path,
@@ -123,6 +123,12 @@ class ArrayRegistry:
             layout.offset,
             time.time(),
         )
+        with self._database.transaction(durable=durable) as connection:
+            connection.execute(
+                "INSERT INTO arrays VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+                " ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at",
+                values,
+            )
         return source
 
 

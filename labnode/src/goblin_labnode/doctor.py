@@ -99,13 +99,14 @@ def _room(folder: Folder) -> Finding:
 
 def _private(folder: Folder) -> Finding:
     """Secrets are for their owner only, and the folder can be written."""
-    files = (folder.secrets, folder.control_key)
-    open_ones = [path.name for path in files if path.stat().st_mode & 0o077]
+    files = (folder.path, folder.secrets, folder.control_key, folder.database)
+    open_ones = [path for path in files if path.exists() and path.stat().st_mode & 0o077]
     if open_ones:
+        names = ", ".join(str(path) for path in open_ones)
         return Finding(
             check="secrets",
             ok=False,
-            detail=f"Others can read {', '.join(open_ones)}; run chmod 600.",
+            detail=f"Others can read {names}; run chmod go= on it.",
         )
     try:
         with tempfile.TemporaryFile(dir=folder.staging):

@@ -20,7 +20,7 @@ from goblin_labnode.runs import Run
 from goblin_labnode.store import outbox
 from goblin_labnode.store import runs as run_store
 from goblin_labnode.store.runs import RunRecord
-from goblin_labnode.store.units import UnitRecord, insert_units
+from goblin_labnode.store.units import UnitRecord, disclose_residuals, insert_units
 from goblin_wire.blobs import derive_id
 from goblin_wire.control import Submission
 from goblin_wire.lab import JobAction, JobRegistration
@@ -237,6 +237,8 @@ class Jobs:
         with run.phase_lock:
             if run.record.finished:
                 return
+            with self._node.database.transaction() as connection:
+                disclose_residuals(connection, run.run)
             action = JobAction(action="finish") if run.units else None
             self._move(run, Phase.DONE, "ok", "Every tile was verified.", "lab", action)
         self._node.drop(run)

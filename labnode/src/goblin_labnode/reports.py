@@ -12,6 +12,7 @@ from goblin_labnode.states import standing
 from goblin_labnode.store.database import Row
 from goblin_labnode.store.runs import RunRecord
 from goblin_wire.control import Part, PartList, Refusal, Report, ResultInfo, Share
+from goblin_wire.fields import sentence
 from goblin_wire.problems import JobCancelled, JobFailed, NotReady, Problem, ResultExpired
 
 _REFUSALS_SHOWN = 100
@@ -70,7 +71,7 @@ def report(node: Node, record: RunRecord) -> Report:
         job=record.job,
         name=record.name,
         state=now.state,
-        reason=now.reason[:1000],
+        reason=sentence(now.reason, 1000),
         grade=record.request.grade,
         units=len(units),
         verified=len(verified),
@@ -99,7 +100,7 @@ def _refusals(leases: list[Row]) -> list[Refusal]:
             unit=row["unit"],
             volunteer=row["volunteer"],
             code=row["code"],
-            reason=row["reason"][:500],
+            reason=sentence(row["reason"]),
         )
         for row in refused[:_REFUSALS_SHOWN]
     ]
@@ -165,12 +166,11 @@ def require_result(node: Node, record: RunRecord) -> None:
         raise JobCancelled(record.reason or None)
     if record.phase is not Phase.DONE:
         raise NotReady(f"The job is not done: {standing(node, record).reason}")
-    if not files.is_there(record.output, node.roots):
     _require_kept(node, record)
+    if not files.is_there(record.output, node.roots):
         raise ResultExpired("The result's file was removed or replaced; submit the job again.")
 
 
-def result_info(node: Node, record: RunRecord) -> ResultInfo:
 def _require_kept(node: Node, record: RunRecord) -> None:
     removed = record.output.removed_at
     if removed:
@@ -183,6 +183,7 @@ def _require_kept(node: Node, record: RunRecord) -> None:
         )
 
 
+def result_info(node: Node, record: RunRecord) -> ResultInfo:
     """Where the result is, with a fresh proof that the reader shares the file system."""
     require_result(node, record)
     output = record.output
@@ -199,7 +200,6 @@ def _require_kept(node: Node, record: RunRecord) -> None:
     )
 
 
-def retention_sentence(node: Node) -> str:
 def _time_left(node: Node, record: RunRecord) -> float | None:
     """Seconds for which the result is still kept; none where it is for good."""
     if not record.output.own or record.finished_at is None:
@@ -208,6 +208,7 @@ def _time_left(node: Node, record: RunRecord) -> float | None:
     return max(0.0, end - time.time())
 
 
+def retention_sentence(node: Node) -> str:
     days = node.config.retention.results_days
     return (
         f"A result whose place the lab node chooses is kept for {days:g} days after the job; one"

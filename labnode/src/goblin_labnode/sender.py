@@ -162,6 +162,9 @@ class Sender:
 
     def _refused(self, letters: list[Letter], problem: Problem) -> None:
         """The site will never take this, or not today."""
+        if letters[0].kind == "verdict" and len(letters) > 1:
+            self._send_one_by_one(letters[:VERDICTS_AT_ONCE])
+            return
         run = self._node.run(letters[0].run)
         _log.warning("the site refused a %s: %s", letters[0].kind, problem.detail)
         if isinstance(problem, QuotaExceeded) and run is not None:
@@ -177,6 +180,16 @@ class Sender:
             self._jobs.cancelled(run)
         else:
             self._jobs.fail(run, problem.code, f"The site refused: {problem.detail}", "site")
+
+    def _send_one_by_one(self, letters: list[Letter]) -> None:
+        """One verdict that the site finds malformed must not take others with it."""
+        for letter in letters:
+            try:
+                self._send_verdicts([letter])
+            except Problem as problem:
+                if is_temporary(problem):
+                    raise
+                self._refused([letter], problem)
 
     def _take_status(self, run: Run, status: JobStatus) -> None:
         """A pause is news here too; its end is told by an event, which a reply must not undo."""

@@ -11,6 +11,7 @@ from goblin_labnode.runs import Run
 from goblin_labnode.site_state import SiteState
 from goblin_labnode.store.runs import RunRecord
 from goblin_wire.control import JobInfo, Progress, TimeRange
+from goblin_wire.fields import sentence
 from goblin_wire.states import JobState
 from opgraph.partition.estimate import duration
 
@@ -125,7 +126,7 @@ def job_info(node: Node, record: RunRecord) -> JobInfo:
         attempt=record.attempt,
         state=now.state,
         code=now.code,
-        reason=now.reason[:1000],
+        reason=sentence(now.reason, 1000),
         by=now.by,
         age_s=max(0.0, time.time() - record.phase_at),
         submitted_s=max(0.0, time.time() - record.submitted_at),
@@ -174,11 +175,11 @@ def _count_live(found: Progress, run: Run) -> None:
 
 
 def _count_stored(found: Progress, node: Node, record: RunRecord) -> None:
-    row = node.database.row(
     if record.output.removed_at:  # it was done, and its units are not kept
         found.verified = found.uploaded = found.registered = found.units
         found.flops_verified = found.flops
         return
+    row = node.database.row(
         "SELECT count(*) AS verified, coalesce(sum(flops), 0) AS flops FROM units"
         " WHERE run = ? AND state = ?",
         record.run,

@@ -47,6 +47,15 @@ def reserve(descriptor: int, size: int) -> None:
         raise
 
 
+def sync_file(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def require_room(folder: Path, size: int) -> None:
     """Raise `DiskFull` unless there is room for `size` bytes more, or for 64 MiB."""
     with writing("The job waits for room"), tempfile.TemporaryFile(dir=folder) as file:

@@ -21,6 +21,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         """Open or make the file. Raises `StorageFailed` for one of another version."""
         self._lock = threading.RLock()
+        _close_to_others(path)
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._connection.row_factory = sqlite3.Row
         for pragma in (
@@ -88,6 +89,14 @@ class Database:
         if version != 0:
             raise StorageFailed(f"The database has version {version}, this program needs {VERSION}")
         self._connection.executescript(f"BEGIN;{TABLES}PRAGMA user_version={VERSION};COMMIT;")
+
+
+def _close_to_others(path: Path) -> None:
+    """The secret of the check vectors is in it. SQLite gives its other files the same mode."""
+    path.touch(mode=0o600)
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        if file.exists():
+            file.chmod(0o600)
 
 
 def remember(connection: sqlite3.Connection, name: str, value: str) -> None:
