@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from goblin_labnode.manifests import GraphBlob, make_manifest, panel_key
+from goblin_labnode.manifests import GraphBlob, make_manifest
+from goblin_labnode.panels import panel_key
 from goblin_wire.protocol import MAX_GRAPH_BYTES, MAX_MANIFEST_BYTES
 from opgraph.graph import Graph
 from opgraph.partition.figures import NetworkFigures

@@ -1,4 +1,4 @@
-"""Panels in memory, versions of jobs, work by turns, the outbox."""
+"""Versions of jobs, work by turns, the outbox."""
 
 from __future__ import annotations
 
@@ -8,86 +8,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy
 import pytest
 
 from goblin_labnode.changes import Changes
-from goblin_labnode.panels import PanelKey, PanelStore
 from goblin_labnode.rota import Rota, Worker
 from goblin_labnode.store import outbox
 from goblin_labnode.store.database import Database
 from goblin_wire.problems import StorageFailed
-
-
-def key(number: int, run: str = "r") -> PanelKey:
-    return PanelKey(run, "a", number, 0)
-
-
-def panel(value: int) -> numpy.ndarray:
-    return numpy.full(100, value, numpy.uint8)
-
-
-class TestPanelStore:
-    def test_the_least_recently_used_goes(self) -> None:
-        store = PanelStore(300)
-        for number in range(3):
-            store.load(key(number), lambda: panel(0))
-        assert store.get(key(0)) is not None
-        store.load(key(3), lambda: panel(3))
-        assert store.get(key(1)) is None
-        assert store.get(key(0)) is not None
-
-    def test_offers_never_evict(self) -> None:
-        store = PanelStore(250)
-        for number in range(3):
-            store.offer(key(number), panel(number))
-        assert [store.get(key(number)) is not None for number in range(3)] == [True, True, False]
-
-    def test_large_panels_pass_through(self) -> None:
-        store = PanelStore(50)
-        assert store.load(key(0), lambda: panel(7))[0] == 7
-        assert store.get(key(0)) is None
-
-    def test_forgetting(self) -> None:
-        store = PanelStore(1000)
-        store.offer(key(0), panel(0))
-        store.offer(key(0, "s"), panel(0))
-        store.forget("r")
-        assert store.get(key(0)) is None
-        assert store.get(key(0, "s")) is not None
-        store.drop(key(0, "s"))
-        assert store.get(key(0, "s")) is None
-
-    def test_two_who_ask_load_once(self) -> None:
-        store = PanelStore(1000)
-        loads: list[int] = []
-        begin = threading.Barrier(4)
-
-        def load() -> numpy.ndarray:
-            loads.append(1)
-            time.sleep(0.05)
-            return panel(1)
-
-        def ask() -> None:
-            begin.wait()
-            assert store.load(key(0), load)[0] == 1
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(loads) == 1
-
-    def test_a_failed_load_is_tried_again(self) -> None:
-        store = PanelStore(1000)
-
-        def fail() -> numpy.ndarray:
-            raise StorageFailed
-
-        with pytest.raises(StorageFailed):
-            store.load(key(0), fail)
-        assert store.load(key(0), lambda: panel(2))[0] == 2
 
 
 class TestChanges:

@@ -18,6 +18,7 @@ IDLE_BYTES = 96 * MIB
 """Kept for the next panel while nothing uses it."""
 SMALL_BYTES = MIB
 """What is smaller comes from the allocator, which reuses memory itself."""
+_PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 
 
 class Buffers:
@@ -48,11 +49,9 @@ class Buffers:
             if idle:
                 self._held -= size
                 return idle.pop()
-        if not hasattr(mmap, "MADV_HUGEPAGE"):
-            return mmap.mmap(-1, size)
-        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        return memory
+        # Pages of the usual size: zeroing huge ones took six times as long on a virtual machine.
+        # Private: shared memory belongs to a file system, and costs more.
+        return mmap.mmap(-1, size, **_PRIVATE)
 
     def _give(self, memory: mmap.mmap) -> None:
         with self._lock:

@@ -50,8 +50,6 @@ class Config(Struct, kw_only=True, omit_defaults=True):
     site_keys: list[SiteKey] = msgspec.field(default_factory=list)
     """The site's public keys, pinned at `init`."""
     retention: Retention = msgspec.field(default_factory=Retention)
-    cache_bytes: Size = 128 * MIB
-    """Panels that are kept in memory."""
     window_units: Annotated[int, Meta(ge=1)] = 4096
     window_bytes: Size = 64 * 1024 * MIB
     """The most that the site leases out of this lab at once."""
@@ -124,6 +122,8 @@ class Folder:
         """Make the folders, closed to others."""
         for folder in (self.path, self.staging, self.arrays, self.uploads, self.results):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # One that was there may be open to all users of this machine.
+            folder.chmod(0o700)
 
     def load(self) -> Config:
         """The settings. Raises `ConfigError`."""

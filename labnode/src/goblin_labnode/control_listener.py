@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from goblin_labnode import __version__, reports
 from goblin_labnode.array_uploads import ArrayUploads
+from goblin_labnode.bodies import byte_range
 from goblin_labnode.node import Node
 from goblin_labnode.planning import explain, lab_figures, network_figures
 from goblin_labnode.requests import check_submission
@@ -21,7 +22,6 @@ from goblin_labnode.states import job_info
 from goblin_labnode.store.runs import RunRecord
 from goblin_labnode.web import (
     application,
-    byte_range,
     content_length,
     in_thread,
     integer,
@@ -183,7 +183,7 @@ class ControlListener:
         if span is not None:
             headers["Content-Range"] = f"bytes {begin}-{end - 1}/{size}"
         return StreamingResponse(
-            _chunks(descriptor, offset + begin, end - begin),
+            _Span(descriptor, offset + begin, end - begin).chunks(),
             206 if span else 200,
             headers,
             media_type="application/octet-stream",
@@ -215,13 +215,22 @@ class ControlListener:
         return await in_thread(self._uploads.finish, upload)
 
 
-async def _chunks(descriptor: int, offset: int, size: int) -> AsyncIterator[bytes]:
-    try:
+class _Span:
+    """Bytes of an open file; it is closed with the last use of this, begun or not."""
+
+    def __init__(self, descriptor: int, offset: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._offset = offset
+        self._size = size
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        offset, size = self._offset, self._size
         while size:
-            piece = await in_thread(os.pread, descriptor, min(CHUNK_BYTES, size), offset)
+            piece = await in_thread(os.pread, self._descriptor, min(CHUNK_BYTES, size), offset)
             if not piece:
                 raise StorageFailed("The result's file became shorter.")
             yield piece
             offset, size = offset + len(piece), size - len(piece)
-    finally:
-        os.close(descriptor)

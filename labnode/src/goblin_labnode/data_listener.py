@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from goblin_labnode import __version__
+from goblin_labnode.bodies import Extent, PiecesResponse
 from goblin_labnode.capabilities import Gate
 from goblin_labnode.lease_uploads import Upload
 from goblin_labnode.node import Node
@@ -23,8 +23,6 @@ from goblin_labnode.service import Service
 from goblin_labnode.store.units import LeaseRecord, store_lease
 from goblin_labnode.web import (
     application,
-    byte_range,
-    bytes_response,
     content_length,
     in_thread,
     integer,
@@ -101,10 +99,18 @@ class DataListener:
     async def blob(self, request: Request) -> Response:
         visit = self._visit(request)
         blob = request.path_params["blob"]
-        content = await self._blob(visit, blob)
-        span = byte_range(request, len(content))
-        visit.run.record.bytes_down += len(content) if span is None else span[1] - span[0]
-        return bytes_response(content, span)
+        manifest = visit.run.manifest(visit.number)
+        if blob == manifest.graph.blob:
+            content = manifest.graph.content
+            extent = Extent.asked(request, len(content))
+            body: Iterator[memoryview] = iter([memoryview(content)[extent.first : extent.end]])
+        elif panel := manifest.panels.get(blob):
+            extent = Extent.asked(request, panel.nbytes)
+            body = self._read(visit.run, panel, extent)
+        else:
+            raise UnknownBlob
+        visit.run.record.bytes_down += extent.length
+        return await PiecesResponse.begin(body, extent)
 
     async def output(self, request: Request) -> Response:
         if request.path_params["index"] != "0":
@@ -114,21 +120,10 @@ class DataListener:
         return message_response(await in_thread(self._status, request))
 
     # --- reading ---------------------------------------------------------------------------------
-    async def _blob(self, visit: Visit, blob: str) -> memoryview:
-        manifest = visit.run.manifest(visit.number)
-        if blob == manifest.graph.blob:
-            return memoryview(manifest.graph.content)
-        panel = manifest.panels.get(blob)
-        if panel is None:
-            raise UnknownBlob
-        values = visit.run.cached_panel(panel)
-        if values is None:
-            values = await in_thread(self._load, visit.run, panel)
-        return values.data.cast("B")
-
-    def _load(self, run: Run, panel: Panel) -> NDArray[Any]:
+    def _read(self, run: Run, panel: Panel, extent: Extent) -> Iterator[memoryview]:
+        """What fails here also pauses the job, before or amid an answer."""
         try:
-            return run.load_panel(panel)
+            yield from run.panel_pieces(panel, (extent.first, extent.end))
         except LeaseEnded:
             raise
         except Problem as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from goblin_labnode.panels import PanelKey
+from goblin_labnode.panels import PanelKey, panel_key
 from goblin_wire.blobs import blob_id, digest
 from goblin_wire.codec import encode
 from goblin_wire.data import InputSpec, Manifest, TensorSpec
@@ -63,10 +63,6 @@ class UnitManifest:
             input_bytes=message.graph_bytes + sum(each.bytes for each in message.inputs),
             output_bytes=self.output_bytes,
         )
-
-
-def panel_key(run: str, panel: Panel) -> PanelKey:
-    return PanelKey(run, panel.operand, panel.block, panel.slice)
 
 
 def make_manifest(

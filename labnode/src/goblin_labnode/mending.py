@@ -6,13 +6,12 @@ import os
 
 from goblin_labnode.arrays import ArraySource
 from goblin_labnode.files import Identity
-from goblin_labnode.manifests import panel_key
 from goblin_labnode.matrices import Matrix
 from goblin_labnode.node import Node
 from goblin_labnode.npy import read_layout
+from goblin_labnode.panels import panel_blob, panel_key
 from goblin_labnode.phases import UnitPhase
 from goblin_labnode.runs import Run
-from goblin_wire.blobs import blob_id
 from goblin_wire.problems import FileChanged
 from opgraph.partition.product import Panel
 
@@ -50,7 +49,7 @@ def _adopt(node: Node, run: Run, operand: str, source: ArraySource, shape: tuple
     if new.layout != source.layout:
         raise FileChanged(f"{source.shown} has another shape or type than when the job began.")
     for panel in _hashed(run, operand):
-        found = blob_id(node.secrets.blob_key_bytes, matrix.read(*panel.rows, *panel.columns))
+        found = panel_blob(matrix, panel, node.buffers, node.secrets.blob_key_bytes)
         if found != run.blobs[panel_key(run.run, panel)]:
             raise FileChanged(f"{source.shown} does not have the content that the job began with.")
     file.check()

@@ -12,7 +12,6 @@ from goblin_labnode.config import Config, Folder
 from goblin_labnode.keys import Secrets, certificate_digest
 from goblin_labnode.lease_uploads import Uploads
 from goblin_labnode.outputs import RESULTS
-from goblin_labnode.panels import PanelStore
 from goblin_labnode.proofs import Proofs
 from goblin_labnode.roots import Roots
 from goblin_labnode.runs import Run
@@ -42,7 +41,6 @@ class Node:
         self.arrays = ArrayRegistry(self.database, self.roots, secrets.id_key_bytes)
         self.array_uploads = ArrayUploads(folder, self.arrays, secrets.id_key_bytes)
         self.uploads = Uploads(folder.staging, secrets.blob_key_bytes)
-        self.panels = PanelStore(config.cache_bytes)
         self.buffers = Buffers()
         self.changes = Changes()
         self.proofs = Proofs(folder.proofs)
@@ -83,7 +81,6 @@ class Node:
             record,
             load_units(self.database, record.run),
             self.secrets.blob_key_bytes,
-            self.panels,
             self.buffers,
         )
         run.blobs.update(load_panels(self.database, record.run))

@@ -1,14 +1,22 @@
-"""Panels in memory: a bounded, least-recently-used store that loads each panel once at a time."""
+"""Panels as they travel: read from their file piece by piece, never held whole.
+
+Reading a piece again costs less than keeping it: the system's file cache holds what is hot, and
+the few pieces that are under way use the same memory again and again.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from numpy.typing import NDArray
+from goblin_labnode.buffers import Buffers
+from goblin_labnode.matrices import Matrix
+from goblin_wire.blobs import BlobHasher
+from goblin_wire.protocol import MIB
+from opgraph.partition.product import Panel
+
+PIECE_BYTES = 2 * MIB
+"""So small that it is hashed and sent while it is in the processor's cache."""
 
 
 class PanelKey(NamedTuple):
@@ -18,81 +26,38 @@ class PanelKey(NamedTuple):
     slice: int
 
 
-Load = Callable[[], NDArray[Any]]
+def panel_key(run: str, panel: Panel) -> PanelKey:
+    return PanelKey(run, panel.operand, panel.block, panel.slice)
 
 
-class PanelStore:
-    """Panels by key. Whoever asks while another loads the same panel waits for that load."""
+def panel_pieces(
+    matrix: Matrix, panel: Panel, buffers: Buffers, span: tuple[int, int] | None = None
+) -> Iterator[memoryview]:
+    """The bytes `span` (all: None) of a panel in C order, native; each piece is the reader's own.
 
-    def __init__(self, capacity: int) -> None:
-        """`capacity` in bytes; a panel above it is passed on and not kept."""
-        self._capacity = capacity
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[PanelKey, NDArray[Any]] = OrderedDict()
-        self._loading: dict[PanelKey, Future[NDArray[Any]]] = {}
-        self._bytes = 0
+    Raises `FileChanged`, `FileTruncated`, `FileMissing` or `StorageFailed` instead of yielding
+    a piece of a file that is not what it was.
+    """
+    (row, end), (c0, c1) = panel.rows, panel.columns
+    width = (c1 - c0) * matrix.dtype.itemsize
+    first, last = span or (0, panel.nbytes)
+    height = max(1, PIECE_BYTES // max(1, width))
+    skip = first - first // width * width if width else 0
+    row += first // width if width else 0
+    left = last - first
+    while left > 0:
+        beyond = min(row + height, end)
+        values = buffers.array((beyond - row, c1 - c0), matrix.dtype)
+        matrix.read(row, beyond, c0, c1, out=values)
+        matrix.file.check()
+        piece = values.data.cast("B")[skip : skip + left]
+        yield piece
+        row, skip, left = beyond, 0, left - len(piece)
 
-    def get(self, key: PanelKey) -> NDArray[Any] | None:
-        with self._lock:
-            panel = self._kept.get(key)
-            if panel is not None:
-                self._kept.move_to_end(key)
-            return panel
 
-    def load(self, key: PanelKey, load: Load) -> NDArray[Any]:
-        """The panel, loaded by `load` unless it is here or on its way."""
-        with self._lock:
-            panel = self._kept.get(key)
-            if panel is not None:
-                return panel
-            waiting = self._loading.get(key)
-            if waiting is None:
-                self._loading[key] = promise = Future[NDArray[Any]]()
-        if waiting is not None:
-            return waiting.result()
-        return self._load(key, load, promise)
-
-    def offer(self, key: PanelKey, panel: NDArray[Any]) -> None:
-        """Keep a panel that was read for another purpose, if there is room without evicting."""
-        with self._lock:
-            if self._bytes + panel.nbytes <= self._capacity:
-                self._keep(key, panel)
-
-    def forget(self, run: str) -> None:
-        """Drop all panels of a run."""
-        with self._lock:
-            for key in [key for key in self._kept if key.run == run]:
-                self._drop(key)
-
-    def drop(self, key: PanelKey) -> None:
-        """Drop a panel that nobody needs any more."""
-        with self._lock:
-            self._drop(key)
-
-    def _load(self, key: PanelKey, load: Load, promise: Future[NDArray[Any]]) -> NDArray[Any]:
-        try:
-            panel = load()
-        except BaseException as error:
-            with self._lock:
-                del self._loading[key]
-            promise.set_exception(error)
-            raise
-        with self._lock:
-            del self._loading[key]
-            self._keep(key, panel)
-        promise.set_result(panel)
-        return panel
-
-    def _keep(self, key: PanelKey, panel: NDArray[Any]) -> None:
-        self._drop(key)
-        if panel.nbytes > self._capacity:
-            return
-        self._kept[key] = panel
-        self._bytes += panel.nbytes
-        while self._bytes > self._capacity:
-            self._drop(next(iter(self._kept)))
-
-    def _drop(self, key: PanelKey) -> None:
-        panel = self._kept.pop(key, None)
-        if panel is not None:
-            self._bytes -= panel.nbytes
+def panel_blob(matrix: Matrix, panel: Panel, buffers: Buffers, key: bytes) -> str:
+    """The id of the panel's content now, under the lab's key. Raises as `panel_pieces` does."""
+    hasher = BlobHasher(key)
+    for piece in panel_pieces(matrix, panel, buffers):
+        hasher.update(piece)
+    return hasher.hexdigest()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from goblin_labnode.manifests import panel_key
-from goblin_labnode.panels import PanelKey, PanelStore
+from goblin_labnode.panels import PanelKey, panel_key
 from goblin_labnode.phases import UnitPhase
 from goblin_labnode.rota import Steps
 from goblin_labnode.runs import Run
 from goblin_labnode.store.database import Database
 from goblin_labnode.store.units import UnitRecord, store_prepared
-from goblin_wire.blobs import blob_id
 from goblin_wire.protocol import MIB
 from opgraph.errors import ExecutionCancelled
 from opgraph.verification.blind_spot import blind_spot
@@ -30,7 +28,6 @@ class Preparer:
     def __init__(
         self,
         database: Database,
-        panels: PanelStore,
         blob_key: bytes,
         told: Callable[[Run], None],
         checkable: Callable[[Run], None],
@@ -38,7 +35,6 @@ class Preparer:
         """`told` is called when units were put into the outbox, `checkable` when checks are
         ready."""
         self._database = database
-        self._panels = panels
         self._blob_key = blob_key
         self._told = told
         self._checkable = checkable
@@ -54,9 +50,7 @@ class Preparer:
             for panel in run.plan.panels(run.tile(unit.number)):
                 key = panel_key(run.run, panel)
                 if key not in run.blobs:
-                    values = run.read_panel(panel)
-                    run.blobs[key] = fresh[key] = blob_id(self._blob_key, values)
-                    self._panels.offer(key, values)
+                    run.blobs[key] = fresh[key] = run.hash_panel(panel)
                     yield
             unit.manifest = run.manifest(unit.number).digest
             ready.append(unit)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from typing import Any
-
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from goblin_labnode.arrays import ArrayRegistry
 from goblin_labnode.buffers import Buffers
 from goblin_labnode.files import DataFile
-from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest, panel_key
+from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest
 from goblin_labnode.matrices import Matrix
 from goblin_labnode.output import OutputFile
-from goblin_labnode.panels import PanelKey, PanelStore
+from goblin_labnode.panels import PanelKey, panel_blob, panel_pieces
 from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
 from goblin_labnode.roots import Roots
 from goblin_labnode.store.runs import RunRecord
@@ -34,7 +32,6 @@ class Run:
         record: RunRecord,
         units: list[UnitRecord],
         blob_key: bytes,
-        panels: PanelStore,
         buffers: Buffers,
     ) -> None:
         self.record = record
@@ -56,13 +53,10 @@ class Run:
         self.held: tuple[str, str] | None = None
         """Code and reason while the site holds the job back."""
         self._blob_key = blob_key
-        self._panels = panels
         self._graphs: dict[tuple[int, int], GraphBlob] = {}
         self._manifests: OrderedDict[int, UnitManifest] = OrderedDict()
-        self._needed: Counter[tuple[str, int]] = Counter()
         self._counts = Counter(unit.state for unit in units)
         self.flops_verified = sum(unit.flops for unit in units if unit.state is UnitPhase.VERIFIED)
-        self._count_needed()
 
     # --- files ---------------------------------------------------------------------------------
     def open(self, arrays: ArrayRegistry, roots: Roots) -> None:
@@ -80,9 +74,8 @@ class Run:
         self.output = OutputFile(self.record.output, roots, (request.m, request.n))
 
     def close(self) -> None:
-        """Let go of the output and of what is kept in memory."""
+        """Let go of the output."""
         self.output = None
-        self._panels.forget(self.run)
 
     def matrices(self) -> tuple[Matrix, Matrix]:
         """The open inputs. Raises `LeaseEnded` where the job is not running."""
@@ -95,21 +88,18 @@ class Run:
         for file in self._files():
             file.check()
 
-    def read_panel(self, panel: Panel) -> NDArray[Any]:
-        """The panel as it lies in the file now; raises if the file is not what it was."""
-        matrix = self.matrices()[0 if panel.operand == "a" else 1]
-        memory = self.buffers.array(panel.shape, matrix.dtype)
-        values = matrix.read(*panel.rows, *panel.columns, out=memory)
-        matrix.file.check()
-        return values
+    def hash_panel(self, panel: Panel) -> str:
+        """The id of the panel as it lies in the file now. Raises as `panel_pieces` does."""
+        return panel_blob(self._matrix(panel), panel, self.buffers, self._blob_key)
 
-    def cached_panel(self, panel: Panel) -> NDArray[Any] | None:
-        return self._panels.get(panel_key(self.run, panel))
+    def panel_pieces(
+        self, panel: Panel, span: tuple[int, int] | None = None
+    ) -> Iterator[memoryview]:
+        """The panel's bytes, all or those of `span`, as they lie in the file now."""
+        return panel_pieces(self._matrix(panel), panel, self.buffers, span)
 
-    def load_panel(self, panel: Panel) -> NDArray[Any]:
-        """The panel from memory or from the file."""
-        key = panel_key(self.run, panel)
-        return self._panels.load(key, lambda: self.read_panel(panel))
+    def _matrix(self, panel: Panel) -> Matrix:
+        return self.matrices()[0 if panel.operand == "a" else 1]
 
     # --- units ---------------------------------------------------------------------------------
     @property
@@ -188,32 +178,9 @@ class Run:
                 if lease.state is LeasePhase.RECEIVED and self._unverified(lease.unit)
             }
 
-    def mark_verified(self, number: int) -> None:
-        """The tile is in the output: drop panels that no other tile needs."""
-        with self.lock:
-            self.set_state(number, UnitPhase.VERIFIED)
-            for block in self._blocks(number):
-                self._needed[block] -= 1
-                if not self._needed[block]:
-                    self._drop_panels(*block)
-
-    def _blocks(self, number: int) -> tuple[tuple[str, int], tuple[str, int]]:
-        tile = self.tile(number)
-        return ("a", tile.row_block), ("b", tile.column_block)
-
-    def _drop_panels(self, operand: str, block: int) -> None:
-        for depth in range(len(self.plan.slice_cuts) - 1):
-            self._panels.drop(PanelKey(self.run, operand, block, depth))
-
     def _unverified(self, unit: str) -> bool:
         number = self.numbers.get(unit)
         return number is not None and self.units[number].state is not UnitPhase.VERIFIED
-
-    def _count_needed(self) -> None:
-        """How many unverified tiles need each block of rows and of columns."""
-        for unit in self.units:
-            if unit.state is not UnitPhase.VERIFIED:
-                self._needed.update(self._blocks(unit.number))
 
     def _files(self) -> list[DataFile]:
         return [matrix.file for matrix in (self.left, self.right) if matrix is not None]

@@ -31,7 +31,6 @@ class Service:
         self.verifier = Verifier(node, self.jobs, self._told)
         self._preparer = Preparer(
             node.database,
-            node.panels,
             node.secrets.blob_key_bytes,
             self._units_ready,
             self.verifier.again,

@@ -158,7 +158,7 @@ class Verifier(threading.Thread):
                 judgement.reason,
             )
         if judgement.accepted:
-            run.mark_verified(judgement.number)
+            run.set_state(judgement.number, UnitPhase.VERIFIED)
             others = [each.lease for each in run.leases_on(lease.unit)]
             self._node.uploads.discard(others)
         else:

@@ -173,37 +173,6 @@ def seconds(values: Mapping[str, str], name: str, most: float) -> float:
     return min(float(text), most)
 
 
-def byte_range(request: Request, size: int) -> tuple[int, int] | None:
-    """First and end of the asked range, or none for all. Raises `BadMessage`."""
-    text = request.headers.get("range")
-    if text is None:
-        return None
-    unit, _, span = text.partition("=")
-    first, dash, last = span.strip().partition("-")
-    numbers = (first, last) if last else (first,)
-    if unit != "bytes" or not dash or not all(_is_number(each) for each in numbers):
-        raise BadMessage("Only one range, as `bytes=FIRST-LAST`, is served.")
-    begin = int(first)
-    end = min(int(last) + 1, size) if last else size
-    if begin >= end:
-        raise BadMessage(f"The range lies outside of the {size} bytes that there are.")
-    return begin, end
-
-
-def bytes_response(content: memoryview, span: tuple[int, int] | None) -> Response:
-    """A body in one piece: the fastest way through uvicorn and uvloop."""
-    headers = {"Accept-Ranges": "bytes"}
-    status = 200
-    if span is not None:
-        headers["Content-Range"] = f"bytes {span[0]}-{span[1] - 1}/{len(content)}"
-        content, status = content[span[0] : span[1]], 206
-    return Response(content, status, headers, media_type="application/octet-stream")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 16
-
-
 async def _problem(_request: Request, error: Exception) -> Response:
     return problem_response(error if isinstance(error, Problem) else Internal())
 
