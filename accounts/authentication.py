@@ -22,7 +22,7 @@ SELECT t.id, t.account_id, a.key, t.lab_id, l.key, t.secret_hash, t.scope,
   JOIN accounts_account a ON a.id = t.account_id
   LEFT JOIN research_access_lab l ON l.id = t.lab_id
   LEFT JOIN research_access_labmember m ON m.lab_id = t.lab_id AND m.account_id = t.account_id
- WHERE t.prefix = %s
+ WHERE t.prefix = %(prefix)s
 """
 _TOUCH = """
 UPDATE accounts_apitoken SET last_used = now()
@@ -69,7 +69,7 @@ def principal_of_token(token: str, scope: Scope) -> Principal:
     parts = split_token(token)
     if parts is None:
         raise wire.TokenInvalid
-    row = fetch_one(_FIND, [parts.prefix])
+    row = fetch_one(_FIND, {"prefix": parts.prefix})
     if row is None or not secret_matches(parts.secret, row[5]) or row[6] != parts.scope:
         raise wire.TokenInvalid
     _require_usable(row, scope)

@@ -38,8 +38,11 @@ from goblin_wire.protocol import PROTOCOL, SIGNATURE_HEADER
 from goblin_wire.states import UnitState, VerdictKind
 
 VERDICTS = 64
-JUDGES = 4
+JUDGES = 8
 """Connections of the lab: with one it would fall behind sixteen clients."""
+UNJUDGED = 32 * VERDICTS
+"""With so many results unjudged clients wait, as a lab's window makes them: the rate is that of the
+whole road, not of exchanges whose verdicts come later."""
 OUTPUT = "ab" * 32
 WINDOW = Window(units=1_000_000, bytes=2**50)
 
@@ -117,8 +120,8 @@ class Connection:
     """One keep-alive connection with one request under way."""
 
     def __init__(self, port: int, path: str, token: str) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = port
+        self._socket: socket.socket | None = None
         self._head = (
             f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\n"
@@ -126,6 +129,19 @@ class Connection:
         self._received = bytearray()
         self._length = -1
         self.sent_at = 0.0
+
+    @property
+    def socket(self) -> socket.socket:
+        """Made at the first use: gunicorn keeps a thread waiting for five seconds for the first
+        bytes of a connection, so that a few idle ones could hold all that it has."""
+        if self._socket is None:
+            self._socket = socket.create_connection(("127.0.0.1", self._port))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self._socket
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
 
     def send(self, body: bytes, headers: str = "") -> None:
         head = f"{self._head}{headers}Content-Length: {len(body)}\r\n\r\n"
@@ -212,6 +228,7 @@ class Load:
         self._judges = [Connection(port, "/api/v1/lab/verdicts", lab.token) for _ in range(JUDGES)]
         self._idle = list(self._judges)
         self._reported: list[Lease] = []
+        self._waiting: list[Client] = []
         self._decode: Callable[[bytes], ExchangeReply] = msgspec.json.Decoder(ExchangeReply).decode
         self._decode_verdicts = msgspec.json.Decoder(VerdictReply).decode
         self._clients = [
@@ -220,8 +237,6 @@ class Load:
         ]
         for client in self._clients:
             self._selector.register(client.connection.socket, selectors.EVENT_READ, client)
-        for judge in self._judges:
-            self._selector.register(judge.socket, selectors.EVENT_READ, judge)
 
     def run(self, seconds: float) -> Result:
         result = Result()
@@ -252,8 +267,13 @@ class Load:
         if not running:
             # Only to report what is in hand: it must not be counted as left over.
             client.batch = 0
-        client.ask()
+        self._waiting.append(client)
+        self._go_on()
         return True
+
+    def _go_on(self) -> None:
+        while self._waiting and len(self._reported) < UNJUDGED:
+            self._waiting.pop(0).ask()
 
     def _send_verdicts(self, *, last: bool) -> None:
         enough = 1 if last else VERDICTS
@@ -265,7 +285,11 @@ class Load:
             ]
             body = codec.encode(VerdictBatch(protocol=PROTOCOL, verdicts=verdicts))
             signature = self._lab.key.sign(body).hex()
-            self._idle.pop().send(body, f"{SIGNATURE_HEADER}: {signature}\r\n")
+            judge = self._idle.pop()
+            if judge.socket not in self._selector.get_map():
+                self._selector.register(judge.socket, selectors.EVENT_READ, judge)
+            judge.send(body, f"{SIGNATURE_HEADER}: {signature}\r\n")
+        self._go_on()
 
     def _judged(self, judge: Connection, result: Result) -> None:
         body = judge.receive()
@@ -280,7 +304,7 @@ class Load:
 
     def _close(self) -> None:
         for client in self._clients:
-            client.connection.socket.close()
+            client.connection.close()
         for judge in self._judges:
-            judge.socket.close()
+            judge.close()
         self._selector.close()

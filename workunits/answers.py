@@ -12,8 +12,9 @@ from goblin_wire.states import LeaseState
 from workunits.capabilities import lease_message
 from workunits.changes import BLAMELESS_RETURNS
 from workunits.claims import Grant, columns
-from workunits.database import Row, rows, run
+from workunits.database import Query, Row, query, rows
 from workunits.hosts import Sender
+from workunits.identifiers import uuids
 from workunits.leasetime import failures_sql
 
 # What a verdict is just being written on is renewed the next time: waiting for it could end in a
@@ -33,12 +34,14 @@ WITH moving AS (
       progress = greatest(p.progress, m.progress), bytes_done = greatest(p.bytes_done, m.bytes)
   FROM moving m WHERE p.lease_id = m.lease_id
 )
-SELECT p.lease_id, p.open, p.live, p.host_id, l.state, l.code, l.reason,
-       l.outputs IS NOT NULL AS reported,
-       CASE WHEN l.state = 'accepted' AND NOT p.live THEN
-         (SELECT sum(c.flops) FROM workunits_creditentry c WHERE c.lease_id = p.lease_id)
-       END AS flops
-FROM workunits_pendinglease p JOIN workunits_lease l ON l.id = p.lease_id
+SELECT p.lease_id, p.open, p.live, p.host_id, l.state, l.code, l.reason, l.reported, l.flops
+FROM workunits_pendinglease p
+LEFT JOIN LATERAL (
+  SELECT x.state, x.code, x.reason, x.outputs IS NOT NULL AS reported,
+         CASE WHEN x.state = 'accepted' THEN
+           (SELECT sum(c.flops) FROM workunits_creditentry c WHERE c.lease_id = x.id)
+         END AS flops
+  FROM workunits_lease x WHERE x.id = p.lease_id AND NOT p.live OFFSET 0) l ON true
 WHERE p.account_id = %(account)s AND (p.host_id = %(host)s OR %(everything)s)"""
 
 _LEASES = """
@@ -109,31 +112,26 @@ class Standing:
     account_open: int = 0
     settled: list[Settled] = field(default_factory=list)
     ended: list[Ended] = field(default_factory=list)
+    told: list[UUID] = field(default_factory=list)
+    """The leases of `settled` and `ended`."""
 
-    @property
-    def told(self) -> list[UUID]:
-        return [
-            *(UUID(hex=each.lease) for each in self.settled),
-            *(UUID(hex=each.lease) for each in self.ended),
-        ]
+
+def renew(account: int, host: int, holding: list[Holding], *, whole_account: bool) -> Query:
+    """What renews the leases that move; its rows tell `standing` of all that are in flight.
+
+    `whole_account`: of the account's other hosts too.
+    """
+    values = {"account": account, "host": host, "everything": whole_account, **_moved(holding)}
+    return query(_STANDING, values)
 
 
 def standing(
-    principal: Principal, host: int, message: ExchangeRequest, *, whole_account: bool
+    principal: Principal, host: int, message: ExchangeRequest, in_flight: list[Row]
 ) -> Standing:
-    """Renew what moves, and find what this host is to be told.
-
-    `whole_account`: count the open leases of the account's other hosts too.
-    """
+    """What this host is to be told. `in_flight`: the rows of `renew`."""
     found = Standing()
     seen: set[UUID] = set()
-    parameters = {
-        "account": principal.account_id,
-        "host": host,
-        "everything": whole_account,
-        **_moved(message.holding),
-    }
-    for each in rows(_STANDING, parameters):
+    for each in in_flight:
         found.account_open += each.open and each.live
         if each.host_id == host:
             seen.add(each.lease_id)
@@ -144,7 +142,7 @@ def standing(
 
 def _moved(holding: list[Holding]) -> dict[str, object]:
     return {
-        "held": [UUID(hex=each.lease) for each in holding],
+        "held": uuids([each.lease for each in holding]),
         "progress": [each.progress for each in holding],
         "moved": [each.bytes_done for each in holding],
     }
@@ -162,8 +160,7 @@ def _note_others(
     found: Standing, principal: Principal, message: ExchangeRequest, seen: set[UUID]
 ) -> None:
     """Leases that the client speaks of and that are over since long, or under another host."""
-    named = {UUID(hex=each.lease) for each in message.holding}
-    named |= {UUID(hex=each.lease) for each in message.done}
+    named = {*uuids([x.lease for x in message.holding]), *uuids([x.lease for x in message.done])}
     named -= seen
     if not named:
         return
@@ -174,6 +171,7 @@ def _note_others(
 
 def tell(found: Standing, each: Row) -> None:
     """Add a lease that is over: settled if it was reported, else ended."""
+    found.told.append(each.lease_id)
     if each.reported:
         found.settled.append(
             Settled(
@@ -224,12 +222,12 @@ def write(
     grants: list[Grant],
     told: Standing,
     answered: list[UUID],
-) -> None:
-    """Write the whole answer: the new leases, what was told, and the host's place."""
+) -> Query:
+    """What writes the whole answer: the new leases, what was told, and the host's place."""
     accepted = sum(each.verdict == LeaseState.ACCEPTED for each in told.settled)
     rejected = sum(each.verdict == LeaseState.REJECTED for each in told.settled)
     failed = sum(each.code not in BLAMELESS_RETURNS for each in message.returned)
-    run(
+    return query(
         _WRITE,
         {
             **columns(grants),

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from goblin_wire.protocol import LAB_SEEN_S
 from workunits import limits
-from workunits.database import row, rows, run
+from workunits.database import Query, Row, query, row, run
 
 _IN_FLIGHT = """
 SELECT count(*) AS units, coalesce(sum(p.output_bytes), 0)::bigint AS bytes,
@@ -82,11 +82,16 @@ class Candidate:
     room: Room
 
 
-def candidates(memory: int, catalogue: int) -> list[Candidate]:
-    """Jobs with a unit that fits; jobs of one lab share its room."""
+def look(memory: int, catalogue: int) -> Query:
+    """What finds the jobs that have a unit that fits; `candidates` takes its rows."""
+    return query(_CANDIDATES, {"memory": memory, "catalogue": catalogue})
+
+
+def candidates(jobs: list[Row]) -> list[Candidate]:
+    """The rows of `look` as jobs to lease from; jobs of one lab share its room."""
     shared: dict[int, Room] = {}
     found = []
-    for each in rows(_CANDIDATES, {"memory": memory, "catalogue": catalogue}):
+    for each in jobs:
         room = shared.setdefault(each.lab_id, Room(each.units, each.bytes, each.flops))
         found.append(
             Candidate(each.id, each.lab_id, each.lab_key, each.endpoint, each.certificate, room)
@@ -108,7 +113,7 @@ def is_calm(room: Room, units: int, largest: tuple[int, int]) -> bool:
 def take_turn(candidate: Candidate) -> None:
     """Wait for other claims at this lab, then look at its room again."""
     run(
-        "SELECT pg_advisory_xact_lock(%(turns)s, %(lab)s)",
+        "SELECT pg_advisory_xact_lock(%(turns)s::integer, %(lab)s::integer)",
         {"turns": _TURNS, "lab": candidate.lab & 0x7FFFFFFF},
     )
     fresh = row(_ROOM, {"lab": candidate.lab})

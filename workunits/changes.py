@@ -11,7 +11,7 @@ from uuid import UUID
 
 from goblin_wire.states import LeaseState
 from workunits import limits, quorum
-from workunits.database import run
+from workunits.database import Query, query, together
 from workunits.leasetime import failures_sql
 from workunits.quorum import Copy, Deed, Happening
 from workunits.snapshot import Held
@@ -44,7 +44,17 @@ _LEASES = """leases AS (
   WHERE l.id = v.id
 )"""
 
+# Nothing else writes these rows while their units are locked.
 _REPORTS = """reports AS (
+  UPDATE workunits_pendinglease p
+  SET open = false, live = true, host_id = v.host,
+      deadline = now() + make_interval(secs => %(lapse)s)
+  FROM unnest(%(r_id)s::uuid[], %(r_host)s::bigint[]) AS v(id, host)
+  WHERE p.lease_id = v.id
+)"""
+
+# The host of an expired lease was told nothing more; now it is to hear again.
+_LATE = """late AS (
   INSERT INTO workunits_pendinglease AS p (lease_id, account_id, host_id, lab_id, flops,
          output_bytes, open, live, seconds, deadline, progress, bytes_done)
   SELECT v.id, v.account, v.host, v.lab, v.flops, v.bytes, false, true, 0,
@@ -133,7 +143,8 @@ SELECT * FROM unnest(%(e_lab)s::bigint[], %(e_job)s::bigint[], %(e_unit)s::bigin
 
 _PARTS: dict[str, str] = {
     "l_id": _LEASES,
-    "p_id": _REPORTS,
+    "r_id": _REPORTS,
+    "p_id": _LATE,
     "over": _OVER,
     "gone": _GONE,
     "u_id": _UNITS,
@@ -151,6 +162,8 @@ _ARRAYS = (
     "l_reason",
     "l_outputs",
     "l_host",
+    "r_id",
+    "r_host",
     "p_id",
     "p_account",
     "p_host",
@@ -223,37 +236,47 @@ class Changes:
     _touched: dict[int, Held] = field(default_factory=dict)
     _before: dict[int, quorum.Unit] = field(default_factory=dict)
     _leases: dict[UUID, tuple[Held, Copy]] = field(default_factory=dict)
+    _was_open: set[UUID] = field(default_factory=set)
+    """Leases that were open at first."""
     _actions: list[tuple[Held, quorum.Action]] = field(default_factory=list)
 
     def happen(self, held: Held, happening: Happening) -> None:
         """Let the machine decide, and remember what it said."""
-        outcome = quorum.decide(held.unit, list(held.copies.values()), happening)
+        before = held.copies
+        outcome = quorum.decide(held.unit, list(before.values()), happening)
         self._before.setdefault(held.row.id, held.unit)
         held.unit = outcome.unit
         if outcome.changed or outcome.actions or outcome.unit != self._before[held.row.id]:
             self._touched[held.row.id] = held
         for copy in outcome.changed:
+            if copy.lease not in self._leases and before[copy.lease].state is LeaseState.OPEN:
+                self._was_open.add(copy.lease)
             held.copies[copy.lease] = copy
             self._leases[copy.lease] = (held, copy)
         self._actions += [(held, action) for action in outcome.actions]
 
     def write(self) -> None:
-        """Write everything: one statement, or two where a lease stops to count."""
+        """Write everything."""
+        if statements := self.statements():
+            together(statements)
+
+    def statements(self) -> list[Query]:
+        """What writes everything: one statement, or two where a lease stops to count."""
         if not self._touched:
-            return
+            return []
         gone = [
             (held, copy) for held, copy in self._leases.values() if copy.state not in quorum.COUNTED
         ]
-        if gone:
-            # First, so that the account's other lease on the unit may take the place.
-            run(_UNCOUNT, _uncounted(gone))
-        arrays: dict[str, list[Any]] = {name: [] for name in _ARRAYS}
+        # First, so that the account's other lease on the unit may take the place.
+        first = [query(_UNCOUNT, _uncounted(gone))] if gone else []
+        arrays: dict[str, Any] = {name: [] for name in _ARRAYS}
         self._lease_rows(arrays)
         self._unit_rows(arrays)
         self._ledger_rows(arrays)
         self._event_rows(arrays)
         needed = tuple(name for name in _PARTS if arrays[name])
-        run(_statement(needed), {**arrays, "lapse": limits.REPORT_LIFETIME_S})
+        arrays["lapse"] = limits.REPORT_LIFETIME_S
+        return [*first, query(_statement(needed), arrays)]
 
     def _lease_rows(self, arrays: dict[str, list[Any]]) -> None:
         for held, copy in self._leases.values():
@@ -275,6 +298,10 @@ class Changes:
         arrays["l_host"].append(self.hosts.get(copy.lease, copy.host))
 
     def _reported(self, arrays: dict[str, list[Any]], held: Held, copy: Copy) -> None:
+        if copy.lease in self._was_open:
+            arrays["r_id"].append(copy.lease)
+            arrays["r_host"].append(self.hosts.get(copy.lease, copy.host))
+            return
         arrays["p_id"].append(copy.lease)
         arrays["p_account"].append(copy.account)
         arrays["p_host"].append(self.hosts.get(copy.lease, copy.host))

@@ -10,9 +10,9 @@ from uuid import UUID
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import MAX_BATCH
 from goblin_wire.states import LeaseRole
-from workunits import limits
-from workunits.candidates import Candidate, candidates, is_calm, take_turn
-from workunits.database import Row, rows
+from workunits import candidates, limits
+from workunits.candidates import Candidate, is_calm, take_turn
+from workunits.database import Query, Row, rows
 from workunits.identifiers import uuid7
 from workunits.leasetime import compute_seconds, lease_seconds
 
@@ -55,6 +55,13 @@ class Grant(NamedTuple):
     certificate: str | None
 
 
+def look(hungry: Sequence[Want]) -> Query:
+    """What finds the jobs from which these devices may be served."""
+    return candidates.look(
+        max(want.memory for want in hungry), max(want.catalogue for want in hungry)
+    )
+
+
 @dataclass(slots=True)
 class Claim:
     """What one exchange takes for its devices."""
@@ -68,18 +75,10 @@ class Claim:
     refusal: str = ""
     """The notice code of what kept a unit back that was there and fitted."""
 
-    def take(self, wants: Sequence[Want]) -> None:
-        """Choose and lock units for the devices, one after the other."""
-        hungry = [want for want in wants if want.units > 0]
-        if not hungry:
-            return
-        jobs: list[Candidate] = []
-        if self.allowance > 0:
-            jobs = candidates(
-                max(want.memory for want in hungry), max(want.catalogue for want in hungry)
-            )
+    def take(self, hungry: Sequence[Want], jobs: list[Candidate]) -> None:
+        """Choose and lock units of these jobs for the devices, one after the other."""
         for want in hungry:
-            if not self._fill(want, jobs):
+            if not self._fill(want, jobs if self.allowance > 0 else []):
                 self.short.append(want)
 
     def _fill(self, want: Want, jobs: list[Candidate]) -> bool:

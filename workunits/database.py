@@ -1,4 +1,5 @@
-"""Plain SQL on Django's connection: server-side binding, prepared statements, named columns.
+"""Plain SQL on Django's connection: statements prepared once, several in one round trip, named
+columns.
 
 Lists travel as array literals made here: several times cheaper than the driver's way, and a batch
 of 64 units is some forty arrays.
@@ -7,14 +8,14 @@ of 64 units is some forty arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import psycopg
-from django.db import connection, transaction
-from psycopg.rows import namedtuple_row
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from gpugoblin_site.database import prepared
+from gpugoblin_site.database.pipeline import Query as Query
 
 _PLAIN = re.compile(r"(?!.*\bnull\b)\w+(?:,\w+)*", re.ASCII | re.IGNORECASE)
 """Elements of an array literal that need no quotes; NULL would be read as none."""
@@ -23,45 +24,58 @@ Row = Any
 Parameters = Mapping[str, Any]
 
 
+def query(sql: str, parameters: Parameters | None = None) -> Query:
+    """A statement with its values, to be sent by `together` or `finish`."""
+    values = {} if parameters is None else parameters
+    return Query(sql, {name: _value(value) for name, value in values.items()})
+
+
+def together(queries: Sequence[Query]) -> list[list[Row]]:
+    """The rows of each of the statements, which travel in one round trip.
+
+    Each sees what the ones before it did and what others committed meanwhile, as if they had been
+    sent one by one. Where one fails, the later ones are not executed.
+    """
+    return [found.rows for found in prepared.run(queries)]
+
+
+def finish(queries: Sequence[Query]) -> None:
+    """The last statements of a transaction, with its end: nothing may follow in its block."""
+    prepared.run(queries, commit=_is_outermost())
+
+
 def rows(sql: str, parameters: Parameters | None = None) -> list[Row]:
     """All rows of a query, columns by name."""
-    with _cursor() as cursor:
-        cursor.execute(sql, _bound(parameters))
-        return cursor.fetchall()
+    return prepared.run([query(sql, parameters)])[0].rows
 
 
 def row(sql: str, parameters: Parameters | None = None) -> Row | None:
     """The first row, if there is one."""
-    with _cursor() as cursor:
-        cursor.execute(sql, _bound(parameters))
-        return cursor.fetchone()
+    found = rows(sql, parameters)
+    return found[0] if found else None
 
 
 def run(sql: str, parameters: Parameters | None = None) -> int:
     """Execute a statement; the number of rows that it touched."""
-    with _cursor() as cursor:
-        cursor.execute(sql, _bound(parameters))
-        return cursor.rowcount
+    return prepared.run([query(sql, parameters)])[0].touched
 
 
-@contextmanager
-def durable() -> Iterator[None]:
-    """A transaction that is on disk once it is left."""
-    with transaction.atomic():
-        yield
+def _is_outermost() -> bool:
+    """Whether the transaction is ours to end: inside of another one ours is only a savepoint."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    return connection.in_atomic_block and not connection.savepoint_ids
 
 
-def _bound(parameters: Parameters | None) -> dict[str, Any] | None:
-    if parameters is None:
+def _value(value: Any) -> bytes | None:
+    """The text form; the statement says, or its context tells, of what type it is."""
+    if value is None:
         return None
-    return {name: _value(value) for name, value in parameters.items()}
-
-
-def _value(value: Any) -> Any:
     if type(value) is list:
-        return literal(value)
+        return literal(value).encode()
+    if isinstance(value, UUID):
+        return value.hex.encode()
     # PostgreSQL keeps no NUL characters; whoever sent one loses it.
-    return value.replace("\0", "") if isinstance(value, str) else value
+    return (value.replace("\0", "") if isinstance(value, str) else str(value)).encode()
 
 
 def literal(values: list[Any]) -> str:
@@ -95,12 +109,3 @@ def _element(value: Any) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\0", "").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-@contextmanager
-def _cursor() -> Iterator[psycopg.Cursor[Row]]:
-    connection.ensure_connection()
-    raw: psycopg.Connection[Any] = connection.connection
-    # Django's errors (and thus its retries and problem pages) instead of psycopg's.
-    with connection.wrap_database_errors, psycopg.Cursor(raw, row_factory=namedtuple_row) as cursor:
-        yield cursor

@@ -1,7 +1,9 @@
 """The one call of a volunteer's client: reports in, leases out.
 
-Two transactions: reports are on disk before the answer leaves; claims are not, since a claim that
-is lost in a crash is just made again. A message that was answered before gets the same answer.
+One transaction in four round trips to the database: who sends what of which units; the reports
+written and what stands; the choice of units; the answer written. Reports are on disk before the
+answer leaves; a message without any is not, since a claim that is lost in a crash is just made
+again. A message that was answered before gets the same answer.
 """
 
 from __future__ import annotations
@@ -15,13 +17,27 @@ from django.db import transaction
 from accounts.authentication import Principal
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest, Unknown, Want
 from goblin_wire.protocol import require_protocol
-from workunits import answers, hosts, limits, notices, reports
+from workunits import (
+    answers,
+    candidates,
+    claims,
+    database,
+    hosts,
+    limits,
+    notices,
+    reports,
+    snapshot,
+)
 from workunits.answers import Standing
 from workunits.capabilities import lease_message
 from workunits.claims import Claim, Grant
+from workunits.database import Row
 from workunits.hosts import Sender
+from workunits.identifiers import uuids
 from workunits.leasetime import pause_seconds
 from workunits.notices import Notice
+from workunits.reports import Reports
+from workunits.snapshot import Held
 from workunits.tickets import ClientTicket, lifetime_end, seal
 
 SOON_MS = 1_000
@@ -49,35 +65,87 @@ def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
     """
     require_protocol(message.protocol)
     uid = UUID(hex=message.host)
-    sender = hosts.find(principal, uid)
-    if hosts.is_retry(sender, message):
-        return _replay(principal, uid, sender, message)
-    copies, unknown = reports.take(principal, sender.id, message.done, message.returned)
     with transaction.atomic():
-        sender = hosts.lock(principal.account_id, sender.id)
+        sender, held = _open(principal, uid, message)
         if hosts.is_retry(sender, message):
             return _replay(principal, uid, sender, message)
-        hosts.note_devices(sender, message.want)
-        answer = _decide(principal, sender, message)
+        ids = reports.ids_of(message.done, message.returned)
+        taken = reports.take(principal, sender.id, ids, message, held)
+        answer = _decide(principal, sender, message, taken)
         answered = [*(g.lease_id for g in answer.grants), *answer.again, *answer.standing.told]
-        answers.write(principal, sender, message, answer.grants, answer.standing, answered)
-    return _reply(principal, uid, sender, answer, unknown, reported=bool(copies))
+        database.finish(
+            [
+                *hosts.note_devices(sender, message.want),
+                answers.write(principal, sender, message, answer.grants, answer.standing, answered),
+            ]
+        )
+    unknown = taken.unknown(message.done)
+    return _reply(principal, uid, sender, answer, unknown, reported=bool(taken.copies))
 
 
-def _decide(principal: Principal, sender: Sender, message: ExchangeRequest) -> Answer:
-    is_new = sender.account_proven < limits.NEW_ACCOUNT_UNITS
-    standing = answers.standing(principal, sender.id, message, whole_account=is_new)
-    listed = {UUID(hex=each.lease) for each in message.holding}
+def _open(
+    principal: Principal, uid: UUID, message: ExchangeRequest
+) -> tuple[Sender, dict[int, Held]]:
+    """Take the account's turn; find the host, and lock the units that the message speaks of.
+
+    In this order: whoever holds units and waits for a host's row waits for no turn.
+    """
+    ids = reports.ids_of(message.done, message.returned)
+    first = [
+        hosts.lock(principal.account_id, lasting=bool(ids)),
+        hosts.find(principal.account_id, uid),
+    ]
+    if any(each.capability for each in message.done):
+        found = database.together(first)
+        reports.recreate(principal, message.done)
+        found += database.together(snapshot.of_leases(ids, account=principal.account_id))
+    else:
+        locking = snapshot.of_leases(ids, account=principal.account_id) if ids else []
+        found = database.together([*first, *locking])
+    sender = hosts.sender_of(found[1]) or hosts.make(principal.account_id, uid)
+    return sender, snapshot.held_units(*found[2:]) if ids else {}
+
+
+def _decide(
+    principal: Principal, sender: Sender, message: ExchangeRequest, taken: Reports
+) -> Answer:
+    hungry = [want for want in message.want if want.units > 0]
+    in_flight, jobs = _look(principal, sender, message, taken, hungry)
+    standing = answers.standing(principal, sender.id, message, in_flight)
+    listed = set(uuids([each.lease for each in message.holding]))
     again = [lease for lease in standing.open if lease not in listed]
     pause = _pause(sender)
     allowance = 0 if pause else _allowance(sender, standing)
     claim = Claim(principal.account_id, allowance)
-    claim.take(message.want)
+    claim.take(hungry, candidates.candidates(jobs))
     notice = notices.NONE
     if claim.short and not claim.grants:
         notice = _why(standing, claim, pause, allowance)
     limited = claim.allowance <= 0 or bool(claim.refusal)
     return Answer(standing, claim.grants, again, claim.short, notice, pause, limited)
+
+
+def _look(
+    principal: Principal,
+    sender: Sender,
+    message: ExchangeRequest,
+    taken: Reports,
+    hungry: list[Want],
+) -> tuple[list[Row], list[Row]]:
+    """Write the reports; then the leases in flight, and the jobs to lease from."""
+    is_new = sender.account_proven < limits.NEW_ACCOUNT_UNITS
+    reporting = taken.changes.statements()
+    looking = [
+        answers.renew(principal.account_id, sender.id, message.holding, whole_account=is_new)
+    ]
+    if hungry:
+        looking.append(claims.look(hungry))
+    if taken.disputed:
+        database.together(reporting)
+        reports.pause_disputed(taken.disputed)
+        reporting = []
+    found = database.together([*reporting, *looking])[len(reporting) :]
+    return found[0], found[1] if hungry else []
 
 
 def _allowance(sender: Sender, standing: Standing) -> int:
@@ -146,18 +214,19 @@ def _invite(
         reply.poll_after_ms = REPORTED_MS
     if answer.short and not answer.limited:
         reply.poll_after_ms = SOON_MS
-        _wait(reply, principal, sender, answer.short)
+        _wait(reply, principal, sender, answer)
 
 
-def _wait(reply: ExchangeReply, principal: Principal, sender: Sender, short: list[Want]) -> None:
+def _wait(reply: ExchangeReply, principal: Principal, sender: Sender, answer: Answer) -> None:
     reply.wait_url = f"{settings.GOBLIN_WAIT_URL}/wait"
     reply.ticket = seal(
         ClientTicket(
             principal.account_id,
             sender.id,
-            max(want.memory for want in short),
-            max(want.catalogue for want in short),
+            max(want.memory for want in answer.short),
+            max(want.catalogue for want in answer.short),
             lifetime_end(),
+            busy=bool(answer.grants or answer.standing.open),
         )
     )
 

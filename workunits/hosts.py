@@ -6,16 +6,15 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from accounts.authentication import Principal
 from goblin_wire.exchange import ExchangeRequest, Want
 from goblin_wire.problems import CopiedHost, NotAllowed
 from workunits import limits
-from workunits.database import row, run
+from workunits.database import Query, Row, query, rows, run
 from workunits.leasetime import clamped_speed
 
 
 class Sender(NamedTuple):
-    """The host that sent a message, locked where the exchange writes."""
+    """The host that sent a message, as its account's lock found it."""
 
     id: int
     seq: int
@@ -38,17 +37,16 @@ _COLUMNS = """
     coalesce(s.failed_in_row, 0) AS account_failed_in_row,
     s.failed_at AS account_failed_at, now() AS now"""
 
+# A lost claim is just made again, a lost report is not.
+_LOCK = """
+SELECT pg_advisory_xact_lock(%(account)s) AS locked,
+       CASE WHEN %(lasting)s::boolean THEN ''
+            ELSE set_config('synchronous_commit', 'off', true) END AS commit_mode"""
+
 _FIND = f"""
 SELECT {_COLUMNS} FROM workunits_host h
 LEFT JOIN workunits_standing s ON s.account_id = h.account_id
 WHERE h.account_id = %(account)s AND h.uid = %(uid)s"""  # noqa: S608
-
-_LOCK = f"""
-SELECT {_COLUMNS}, pg_advisory_xact_lock(%(account)s) AS locked,
-       set_config('synchronous_commit', 'off', true) AS commit_mode
-FROM workunits_host h
-LEFT JOIN workunits_standing s ON s.account_id = h.account_id
-WHERE h.id = %(host)s FOR UPDATE OF h"""  # noqa: S608
 
 _MAKE = f"""
 INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, created,
@@ -74,32 +72,35 @@ ON CONFLICT (host_id, name) DO UPDATE
 SET device_class = excluded.device_class, memory = excluded.memory,
     flops_per_s = excluded.flops_per_s, catalogue = excluded.catalogue, last_seen = now()"""
 
-_HOST_FIELDS = len(Sender._fields)
 
+def lock(account: int, *, lasting: bool) -> Query:
+    """What makes the account's exchanges take turns until the transaction ends.
 
-def find(principal: Principal, uid: UUID) -> Sender:
-    """The host of this account with this id; a new one is made at its first message.
-
-    Raises `NotAllowed` for an account that has made far too many.
+    `lasting`: its commit has to be on disk when it returns.
     """
-    parameters = {"account": principal.account_id, "uid": uid}
-    found = row(_FIND, parameters)
-    if found is None:
-        run(_MAKE, parameters)
-        found = row(_FIND, parameters)
-    if found is None:
+    return query(_LOCK, {"account": account, "lasting": lasting})
+
+
+def find(account: int, uid: UUID) -> Query:
+    """What finds the account's host with this id; `sender_of` takes its rows."""
+    return query(_FIND, {"account": account, "uid": uid})
+
+
+def sender_of(found: list[Row]) -> Sender | None:
+    """The host, if it is there."""
+    return Sender(*found[0]) if found else None
+
+
+def make(account: int, uid: UUID) -> Sender:
+    """A host that says its first message. Raises `NotAllowed` for an account with far too many."""
+    parameters = {"account": account, "uid": uid}
+    run(_MAKE, parameters)
+    sender = sender_of(rows(_FIND, parameters))
+    if sender is None:
         raise NotAllowed(
             f"An account has at most {limits.MAX_HOSTS_PER_ACCOUNT} machines and copies of them."
         )
-    return Sender(*found)
-
-
-def lock(account: int, host: int) -> Sender:
-    """Serialise the account's claims and the host's messages until the transaction ends; its
-    commit need not reach the disk: a claim that is lost is just made again."""
-    found = row(_LOCK, {"account": account, "host": host})
-    assert found is not None  # noqa: S101
-    return Sender(*found[:_HOST_FIELDS])
+    return sender
 
 
 def is_retry(sender: Sender, message: ExchangeRequest) -> bool:
@@ -114,19 +115,17 @@ def is_retry(sender: Sender, message: ExchangeRequest) -> bool:
     )
 
 
-def note_devices(sender: Sender, wants: list[Want]) -> None:
-    """Remember what the devices can do; at most every twenty seconds."""
+def note_devices(sender: Sender, wants: list[Want]) -> list[Query]:
+    """What remembers what the devices can do; at most every twenty seconds."""
     if not sender.devices_due:
-        return
+        return []
     unique = {want.device: want for want in wants}
-    run(
-        _DEVICES,
-        {
-            "host": sender.id,
-            "name": list(unique),
-            "class": [want.device_class for want in unique.values()],
-            "memory": [want.memory for want in unique.values()],
-            "flops": [clamped_speed(want.flops_per_s) for want in unique.values()],
-            "catalogue": [want.catalogue for want in unique.values()],
-        },
-    )
+    values = {
+        "host": sender.id,
+        "name": list(unique),
+        "class": [want.device_class for want in unique.values()],
+        "memory": [want.memory for want in unique.values()],
+        "flops": [clamped_speed(want.flops_per_s) for want in unique.values()],
+        "catalogue": [want.catalogue for want in unique.values()],
+    }
+    return [query(_DEVICES, values)]

@@ -6,6 +6,8 @@ import secrets
 import time
 from uuid import UUID
 
+from gpugoblin_site.database.pipeline import uuid_of
+
 _VERSION = 7 << 76
 _VARIANT = 2 << 62
 
@@ -20,9 +22,9 @@ def uuid7() -> UUID:
     random = secrets.randbits(74)
     high = (random >> 62) & 0xFFF
     low = random & ((1 << 62) - 1)
-    return UUID(int=stamp << 80 | _VERSION | high << 64 | _VARIANT | low)
+    return uuid_of(stamp << 80 | _VERSION | high << 64 | _VARIANT | low)
 
 
 def uuids(ids: list[str]) -> list[UUID]:
     """Ids as they travel (32 hexadecimal characters) to what the database takes."""
-    return [UUID(hex=each) for each in ids]
+    return [uuid_of(int(each, 16)) for each in ids]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.authentication import Principal
-from goblin_wire.exchange import Done, Returned
+from goblin_wire.exchange import Done, ExchangeRequest, Returned
 from workunits import capabilities, limits, quorum, recreation
 from workunits.changes import Changes
-from workunits.database import durable, row, run
+from workunits.database import row, run
+from workunits.identifiers import uuids
 from workunits.quorum import Copy
-from workunits.snapshot import Held, lock_units_of_leases
+from workunits.snapshot import Held
 
 _DISPUTING = """
 SELECT count(DISTINCT l.account_id) AS accounts
@@ -30,57 +32,64 @@ _COST_SENTENCE = (
 )
 
 
-def take(
-    principal: Principal, host: int, done: list[Done], returned: list[Returned]
-) -> tuple[dict[UUID, Copy], list[UUID]]:
-    """Take reports and hand-backs of the account's leases, on disk when this returns.
+@dataclass(slots=True)
+class Reports:
+    """What a message says of leases that are over, and what that changes."""
 
-    Returns the leases as they stand now, and the ids among `done` that the site does not know.
+    ids: list[UUID]
+    copies: dict[UUID, Copy]
+    """Those that are the account's, as they stand now."""
+    changes: Changes
+    disputed: list[int]
+    """Jobs whose costs were found to be other than declared."""
+
+    def unknown(self, done: list[Done]) -> list[UUID]:
+        """The leases in `done` that are not leases of the account."""
+        return [lease for lease in self.ids[: len(done)] if lease not in self.copies]
+
+
+def ids_of(done: list[Done], returned: list[Returned]) -> list[UUID]:
+    """The leases that are over: the finished ones first."""
+    return [*uuids([each.lease for each in done]), *uuids([each.lease for each in returned])]
+
+
+def take(
+    principal: Principal,
+    host: int,
+    ids: list[UUID],
+    message: ExchangeRequest,
+    held: dict[int, Held],
+) -> Reports:
+    """Decide what reports and hand-backs of the account's leases lead to; nothing is written yet.
+
+    `ids` as `ids_of` gives them, `held` their units, which the caller locked.
     """
-    if not done and not returned:
-        return {}, []
-    ids = [*(UUID(hex=d.lease) for d in done), *(UUID(hex=r.lease) for r in returned)]
-    with durable():
-        _recreate(principal, done)
-        held = lock_units_of_leases(ids, account=principal.account_id)
-        by_lease = {lease: unit for unit in held.values() for lease in unit.copies}
-        changes = Changes(hosts=dict.fromkeys(ids, host))
-        for lease, happening in _happenings(done, returned):
-            if (unit := by_lease.get(lease)) is not None and _is_own(unit, lease, principal):
-                _cancel_if_needed(changes, unit)
-                changes.happen(unit, happening)
-        changes.write()
-        _pause_disputed(by_lease, returned)
-    copies = {
-        lease: by_lease[lease].copies[lease]
-        for lease in ids
-        if lease in by_lease and _is_own(by_lease[lease], lease, principal)
-    }
-    unknown = [UUID(hex=each.lease) for each in done if UUID(hex=each.lease) not in copies]
-    return copies, unknown
+    by_lease = {lease: unit for unit in held.values() for lease in unit.copies}
+    changes = Changes(hosts=dict.fromkeys(ids, host))
+    own: dict[UUID, Held] = {}
+    happenings: list[Done | Returned] = [*message.done, *message.returned]
+    for lease, each in zip(ids, happenings, strict=True):
+        unit = by_lease.get(lease)
+        if unit is None or unit.copies[lease].account != principal.account_id:
+            continue
+        own[lease] = unit
+        _cancel_if_needed(changes, unit)
+        changes.happen(unit, _happening(lease, each))
+    copies = {lease: unit.copies[lease] for lease, unit in own.items()}
+    return Reports(ids, copies, changes, _disputed(own, ids[len(message.done) :], message.returned))
+
+
+def _happening(lease: UUID, each: Done | Returned) -> quorum.Happening:
+    if isinstance(each, Done):
+        return quorum.Reported(lease, tuple(each.outputs))
+    return quorum.Returned(lease, each.code, each.detail)
 
 
 def unknown(principal: Principal, done: list[Done]) -> list[UUID]:
     """The leases among `done` that are not leases of this account."""
-    ids = [UUID(hex=each.lease) for each in done]
+    ids = uuids([each.lease for each in done])
     own = recreation.known(ids, account=principal.account_id) if ids else set()
     return [lease for lease in ids if lease not in own]
-
-
-def _is_own(unit: Held, lease: UUID, principal: Principal) -> bool:
-    return unit.copies[lease].account == principal.account_id
-
-
-def _happenings(
-    done: list[Done], returned: list[Returned]
-) -> list[tuple[UUID, quorum.Reported | quorum.Returned]]:
-    reports = [
-        (UUID(hex=d.lease), quorum.Reported(UUID(hex=d.lease), tuple(d.outputs))) for d in done
-    ]
-    backs = [
-        (UUID(hex=r.lease), quorum.Returned(UUID(hex=r.lease), r.code, r.detail)) for r in returned
-    ]
-    return [*reports, *backs]
 
 
 def _cancel_if_needed(changes: Changes, unit: Held) -> None:
@@ -89,7 +98,8 @@ def _cancel_if_needed(changes: Changes, unit: Held) -> None:
         changes.happen(unit, quorum.Cancelled())
 
 
-def _recreate(principal: Principal, done: list[Done]) -> None:
+def recreate(principal: Principal, done: list[Done]) -> None:
+    """Make those leases again that the database lost and whose capability is ours."""
     tokens = {UUID(hex=each.lease): each.capability for each in done if each.capability}
     if not tokens:
         return
@@ -99,13 +109,18 @@ def _recreate(principal: Principal, done: list[Done]) -> None:
             recreation.recreate(claims, account=principal.account_id)
 
 
-def _pause_disputed(by_lease: dict[UUID, Held], returned: list[Returned]) -> None:
-    jobs = {
-        by_lease[UUID(hex=each.lease)].row.job_id
-        for each in returned
-        if each.code == "cost_mismatch" and UUID(hex=each.lease) in by_lease
+def _disputed(own: dict[UUID, Held], ids: list[UUID], returned: list[Returned]) -> list[int]:
+    found = {
+        own[lease].row.job_id
+        for lease, each in zip(ids, returned, strict=True)
+        if each.code == "cost_mismatch" and lease in own
     }
-    for job in sorted(jobs):
+    return sorted(found)
+
+
+def pause_disputed(jobs: list[int]) -> None:
+    """Pause those of the jobs that enough accounts dispute, once what they said is written."""
+    for job in jobs:
         disputing = row(_DISPUTING, {"job": job})
         if disputing is not None and disputing.accounts >= limits.MAX_COST_MISMATCHES:
             run(_PAUSE, {"job": job, "reason": _COST_SENTENCE})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from uuid import UUID
 
 from blake3 import blake3
@@ -15,7 +14,8 @@ from goblin_wire.problems import NotAllowed
 from goblin_wire.protocol import require_protocol
 from workunits import capabilities, labs, quorum, recreation
 from workunits.changes import Changes
-from workunits.database import row, run
+from workunits.database import Query, finish, query, row
+from workunits.identifiers import uuids
 from workunits.quorum import Judgement
 from workunits.snapshot import Held, lock_units_of_leases
 
@@ -51,19 +51,18 @@ def take(lab: int, message: VerdictBatch, body: bytes, signature: str) -> Verdic
     key = _require_signed(lab, body, signature)
     with transaction.atomic():
         _recreate(lab, message.verdicts)
-        held = lock_units_of_leases([UUID(hex=v.lease) for v in message.verdicts], lab=lab)
+        leases = uuids([verdict.lease for verdict in message.verdicts])
+        held = lock_units_of_leases(leases, lab=lab)
         by_lease = {lease: unit for unit in held.values() for lease in unit.copies}
         changes = Changes()
-        problems = [_judge(changes, by_lease, verdict) for verdict in message.verdicts]
-        judged = list(zip(message.verdicts, problems, strict=True))
-        fresh = [v for v, code in judged if code == "new"]
-        told = [v for v, code in judged if code == "repeated" and v.residual is not None]
-        if fresh or told:
-            proof = {"digest": blake3(body).hexdigest(), "signature": signature, "key": key}
-            _store(lab, fresh, told, proof)
-        changes.write()
-    outcomes = zip(message.verdicts, problems, strict=True)
-    return VerdictReply(outcomes=[_outcome(by_lease, v, code) for v, code in outcomes])
+        each = list(zip(leases, message.verdicts, strict=True))
+        problems = [_judge(changes, by_lease, *one) for one in each]
+        judged = list(zip(each, problems, strict=True))
+        fresh = [one for one, code in judged if code == "new"]
+        told = [one for one, code in judged if code == "repeated" and one[1].residual is not None]
+        proof = {"digest": blake3(body).hexdigest(), "signature": signature, "key": key}
+        finish([*_store(lab, fresh, told, proof), *changes.statements()])
+    return VerdictReply(outcomes=[_outcome(by_lease, *one, code) for one, code in judged])
 
 
 def _require_signed(lab: int, body: bytes, signature: str) -> str:
@@ -86,9 +85,8 @@ def _recreate(lab: int, verdicts: list[Verdict]) -> None:
             recreation.recreate(claims, lab=lab)
 
 
-def _judge(changes: Changes, by_lease: dict[UUID, Held], verdict: Verdict) -> str:
+def _judge(changes: Changes, by_lease: dict[UUID, Held], lease: UUID, verdict: Verdict) -> str:
     """`new`, `repeated`, or the code of what is wrong with the verdict."""
-    lease = UUID(hex=verdict.lease)
     held = by_lease.get(lease)
     if held is None or held.row.uid.hex != verdict.unit:
         return "unknown_lease"
@@ -103,37 +101,44 @@ def _judge(changes: Changes, by_lease: dict[UUID, Held], verdict: Verdict) -> st
     return "new"
 
 
-def _store(lab: int, fresh: list[Verdict], told: list[Verdict], proof: dict[str, Any]) -> None:
-    """`told`: known verdicts whose residuals may be told now."""
+def _store(
+    lab: int,
+    fresh: list[tuple[UUID, Verdict]],
+    told: list[tuple[UUID, Verdict]],
+    proof: dict[str, str],
+) -> list[Query]:
+    """What keeps the verdicts. `told`: known ones whose residuals may be told now."""
+    if not fresh and not told:
+        return []
     batch = row(_BATCH, {"lab": lab, **proof})
     assert batch is not None  # noqa: S101 - an insert with RETURNING
-    if fresh:
-        _store_fresh(batch.id, fresh)
+    found = [_store_fresh(batch.id, fresh)] if fresh else []
     if told:
-        leases = [UUID(hex=v.lease) for v in told]
-        residuals = [v.residual for v in told]
-        run(_RESIDUALS, {"batch": batch.id, "lease": leases, "residual": residuals})
+        residuals = [verdict.residual for _, verdict in told]
+        leases = [lease for lease, _ in told]
+        found.append(query(_RESIDUALS, {"batch": batch.id, "lease": leases, "residual": residuals}))
+    return found
 
 
-def _store_fresh(batch: int, verdicts: list[Verdict]) -> None:
-    run(
-        _VERDICTS,
-        {
-            "batch": batch,
-            "lease": [UUID(hex=v.lease) for v in verdicts],
-            "kind": [v.verdict.value for v in verdicts],
-            "outputs": [",".join(v.outputs) for v in verdicts],
-            "code": [v.code for v in verdicts],
-            "reason": [v.reason for v in verdicts],
-            "policy": [v.policy.value for v in verdicts],
-            "residual": [v.residual for v in verdicts],
-            "repaired": [v.repaired_rows for v in verdicts],
-        },
-    )
+def _store_fresh(batch: int, fresh: list[tuple[UUID, Verdict]]) -> Query:
+    verdicts = [verdict for _, verdict in fresh]
+    values = {
+        "batch": batch,
+        "lease": [lease for lease, _ in fresh],
+        "kind": [v.verdict.value for v in verdicts],
+        "outputs": [",".join(v.outputs) for v in verdicts],
+        "code": [v.code for v in verdicts],
+        "reason": [v.reason for v in verdicts],
+        "policy": [v.policy.value for v in verdicts],
+        "residual": [v.residual for v in verdicts],
+        "repaired": [v.repaired_rows for v in verdicts],
+    }
+    return query(_VERDICTS, values)
 
 
-def _outcome(by_lease: dict[UUID, Held], verdict: Verdict, code: str) -> VerdictOutcome:
-    lease = UUID(hex=verdict.lease)
+def _outcome(
+    by_lease: dict[UUID, Held], lease: UUID, verdict: Verdict, code: str
+) -> VerdictOutcome:
     if code == "unknown_lease":
         return VerdictOutcome(lease=verdict.lease, code=code)
     held = by_lease[lease]

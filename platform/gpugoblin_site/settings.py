@@ -114,9 +114,9 @@ _embedded = {
 }
 _server: Any = env.db_url_config(DATABASE_URL) if DATABASE_URL else _embedded
 # Planning the statements of an exchange costs more than running them, so each connection plans them
-# once. Such a plan may be older than the growth of its tables, so it must go by indexes.
+# once (gpugoblin_site/database/pipeline.py; the driver itself prepares nothing). Such a plan may be
+# older than the growth of its tables, so it must go by indexes.
 _planning = {
-    "prepare_threshold": 1,
     "options": (
         "-c plan_cache_mode=force_generic_plan -c jit=off"
         " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
@@ -186,7 +186,13 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "GPU Goblin site",
-    "DESCRIPTION": "What programs of volunteers and labs say to the site. Errors are problem+json.",
+    "DESCRIPTION": (
+        "What programs of volunteers and labs say to the site. Errors are problem+json. A reply"
+        " with a `wait_url` and a `ticket` invites to wait: `GET wait_url?ticket=TICKET` (form"
+        " encoded, no token) is held until it is worth coming back, at most 25 s, and answered"
+        " with `{}`; a ticket that is none or too old with 403 `capability_invalid`, and"
+        " one too many with 503 `unavailable`."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

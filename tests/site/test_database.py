@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def terminate() -> None:
     """End the server's side of our connection, as a restart of the database does."""
-    mine = fetch_one("SELECT pg_backend_pid()", [])
+    mine = fetch_one("SELECT pg_backend_pid()", {})
     assert mine is not None
     params = connection.get_connection_params()
     wanted = {k: params[k] for k in ("dbname", "host", "port", "user", "password") if k in params}
@@ -51,9 +51,9 @@ def test_errors_are_django_errors() -> None:
     connection.ensure_connection()
     terminate()
     with pytest.raises(OperationalError):
-        fetch_one("SELECT 1", [])
+        fetch_one("SELECT 1", {})
     connection.close()
-    assert fetch_one("SELECT %s::int", [7]) == (7,)
+    assert fetch_one("SELECT %(n)s::int", {"n": 7}) == (7,)
 
 
 def test_no_connection_at_all(monkeypatch: Any) -> None:
