@@ -39,11 +39,13 @@ def _times_vectors(state: BlockState, tile: Array) -> Floats:
     out = np.zeros((len(tile), state.signs.shape[1]))
     spoilt = state.regions.columns == DIRECT
     some = bool(spoilt.any())
-    narrow = None if some else state.narrow_vectors
+    vectors: Array | None = state.narrow_vectors
+    if tile.dtype == np.float64:
+        vectors = state.vectors
     scratch = Scratch()
     for rows, part in strips((len(tile), tile.shape[1])):
-        if narrow is not None:
-            add_product(tile[rows, part], narrow[part], out[rows])
+        if vectors is not None and not some:
+            add_product(tile[rows, part], vectors[part], out[rows])
             continue
         values = scratch.doubles(tile[rows, part])
         if some:

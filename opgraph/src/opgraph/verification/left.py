@@ -22,7 +22,7 @@ class LeftPass:
         self, a: MatrixReader, vectors: int, blocks: int, single: bool, cancelled: Cancelled
     ) -> None:
         self._a, self._single, self._cancelled = a, single, cancelled
-        self._scratch, self._doubles = Scratch(np.float32), Scratch()
+        self._scratch, self._doubles, self._squared = Scratch(np.float32), Scratch(), Scratch()
         self.z = np.zeros((a.shape[0], vectors))
         self.squares = np.zeros((a.shape[0], blocks))
         self.norms = NormAccumulator(a.shape[0], a.dtype)
@@ -58,13 +58,12 @@ class LeftPass:
         return True
 
     def _add_double(self, rows: slice, piece: Array, right: Floats, scales: Floats) -> None:
-        values = self._doubles.doubles(piece)
+        values: Floats = piece if piece.dtype == np.float64 else self._doubles.doubles(piece)
         add_product(values, right, self.z[rows])
         sums = np.zeros((len(piece), scales.shape[1]))
-        self.norms.see_rows(rows, values)
-        np.square(values, out=values)
-        add_product(values, scales, sums)
+        add_product(np.square(values, out=self._squared.like(values)), scales, sums)
         self._add_squares(rows, sums)
+        self.norms.see_rows(rows, values, sums[:, -1])
 
     def _add_squares(self, rows: slice, sums: Floats) -> None:
         self.squares[rows] += sums[:, :-1]

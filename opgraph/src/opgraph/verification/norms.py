@@ -26,29 +26,31 @@ class NormAccumulator:
         """Add sums of squares to the vectors in `where`."""
         self._squares[where] += squares
 
-    def see_rows(self, where: slice, values: Floats) -> None:
-        """Look at the magnitudes in rows whose squares are to be added."""
-        self._see(where, values, axis=1)
+    def see_rows(self, where: slice, values: Floats, squares: Floats) -> None:
+        """Look at the magnitudes in rows, where the squares of their sums left the range."""
+        self._see(where, values, squares, axis=1)
 
     def add_columns(self, values: Array, first: int) -> None:
         """Add the columns of a piece, of which the first belongs to vector `first`."""
-        if values.dtype == np.float32:
-            squares = np.einsum("kj,kj->j", values, values)
-            low, high = _SAFE_SINGLE
-            if bool(((squares > low) & (squares < high)).all()):
-                self.add(slice(first, first + len(squares)), squares.astype(np.float64))
-                return
+        squares = np.einsum("kj,kj->j", values, values)
+        low, high = _SAFE_SINGLE if values.dtype == np.float32 else _SAFE
+        if bool(((squares > low) & (squares < high)).all()):
+            self.add(slice(first, first + len(squares)), squares.astype(np.float64))
+            return
         scratch = Scratch()
         for rows, part in pieces(values.shape):
             piece = scratch.doubles(values[rows, part])
             where = slice(first + part.start, first + part.stop)
-            self._see(where, piece, axis=0)
-            self.add(where, np.einsum("kj,kj->j", piece, piece))
+            squares = np.einsum("kj,kj->j", piece, piece)
+            self.add(where, squares)
+            self._see(where, piece, squares, axis=0)
 
-    def _see(self, where: slice, values: Floats, axis: int) -> None:
-        if self._largest is not None:
-            largest = np.maximum(values.max(axis=axis), -values.min(axis=axis))
-            np.maximum(self._largest[where], largest, out=self._largest[where])
+    def _see(self, where: slice, values: Floats, squares: Floats, axis: int) -> None:
+        low, high = _SAFE
+        if self._largest is None or bool(((squares > low) & (squares < high)).all()):
+            return
+        largest = np.maximum(values.max(axis=axis), -values.min(axis=axis))
+        np.maximum(self._largest[where], largest, out=self._largest[where])
 
     def log2(self, terms: int) -> Floats:
         """log2 of each norm over `terms` entries: -inf for all zero, +inf for non-finite data.
@@ -57,6 +59,8 @@ class NormAccumulator:
         norms = np.log2(self._squares) / 2
         if self._largest is not None:
             bound = np.log2(self._largest) + math.log2(terms) / 2
+            # Where every piece was within the range its magnitudes were not looked at.
+            bound = np.maximum(bound, np.where(np.isposinf(norms), -np.inf, norms))
             safe = (self._squares > _SAFE[0]) & (self._squares < _SAFE[1])
             norms = np.where(safe, norms, bound)
         norms[~np.isfinite(norms) & (norms != -np.inf)] = np.inf

@@ -162,6 +162,9 @@ class _Column:
         if self._narrow is not None and not self._exact and not spoilt:
             add_product(piece, self._narrow[inside], into)
             return
+        if piece.dtype == np.float64 and not self._exact and not spoilt:
+            add_product(piece, self._x[inside], into)
+            return
         values = self._scratch.doubles(piece)
         if spoilt:
             # Zero times infinity would spoil the sums.

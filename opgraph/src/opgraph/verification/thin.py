@@ -13,13 +13,15 @@ import numpy as np
 from opgraph.verification.precision import BLOCK, Array, Floats
 
 _ROWS, _COLUMNS = 64, 2048
+_MOST_ROWS = 256
 _DOUBLE_COLUMNS = 512
 
 
 def strips(shape: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
     """Rows and columns of a matrix in pieces that stay in the processor's cache."""
-    for r0 in range(0, shape[0], _ROWS):
-        rows = slice(r0, min(r0 + _ROWS, shape[0]))
+    height = min(_MOST_ROWS, max(_ROWS, _ROWS * _COLUMNS // max(1, shape[1])))
+    for r0 in range(0, shape[0], height):
+        rows = slice(r0, min(r0 + height, shape[0]))
         for c0 in range(0, shape[1], _COLUMNS):
             yield rows, slice(c0, min(c0 + _COLUMNS, shape[1]))
 
