@@ -82,14 +82,13 @@ def hello(principal: Principal, message: LabHello) -> LabWelcome:
         "certificate": message.certificate,
     }
     known = row(_KNOWN, {**said, "fresh": FRESH_S})
-    same = known is not None and known.same
-    if not same:
+    is_new = known is None or not known.same
+    if is_new:
         PROBES.count(str(lab))
         _require_usable(message)
     with transaction.atomic():
         _resume_clocks(lab)
         run(_HELLO, {**said, "version": message.version})
-    reachability = _look(lab) if not same else _look_again(lab, fresh=known.fresh)
     assert principal.lab_key is not None  # noqa: S101 - tokens of scope lab have a lab
     return LabWelcome(
         lab=principal.lab_key.hex,
@@ -97,7 +96,7 @@ def hello(principal: Principal, message: LabHello) -> LabWelcome:
         site_keys=site_keys(),
         site_seconds=time.time(),
         network=network(),
-        reachability=reachability,
+        reachability=_look(lab) if is_new else _look_again(lab, fresh=bool(known and known.fresh)),
         flops_left_today=int(node(lab).flops_left),
     )
 

@@ -231,4 +231,5 @@ def test_an_operator_makes_an_account_by_a_command() -> None:
         call_command("make_account", "nonsense", token="volunteer")
     token = call_command("make_account", "alan@example.org", token="volunteer")
     account = services.account_of("alan@example.org")
+    assert account is not None
     assert principal_of_token(token, Scope.VOLUNTEER).account_id == account.pk

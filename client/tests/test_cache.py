@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from goblin_client.errors import Unwanted
+from goblin_client.transfer import cache as module
 from goblin_client.transfer.cache import LOOK_S, BlobCache, BlobKey
 from goblin_wire.blobs import blob_id
 from goblin_wire.problems import DigestMismatch
@@ -151,6 +152,21 @@ def test_the_next_unit_gets_what_a_device_begins_with(tmp_path: Path) -> None:
     cache.release("unit")
     waiting.join(3)
     assert not waiting.is_alive()
+
+
+def test_room_that_a_crashed_process_holds_does_not_stop_a_unit_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STUCK_S", 0.5)
+    computing = {"unit"}
+    cache = BlobCache(tmp_path, 25, computing.__contains__)
+    fill(cache, "unit", 2)
+    thread, key = arriving(cache, "unit", 2)
+    thread.join(1.5)
+    assert thread.is_alive()
+    computing.clear()
+    thread.join(3)
+    assert cache.has(key, 10, SECRET)
 
 
 def test_a_download_that_nobody_wants_any_more_stops_waiting(tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_a_wait_that_always_ends_at_once_does_not_spin() -> None:
             pause = max(0.01, min(30.0, driver.scheduler.wake_at - driver.now))
             driver.tell(events.Ticked(), after=pause)
         turns += 1
-    assert turns < 80
+    assert turns < 240
 
 
 def test_a_lease_for_a_device_that_is_not_here_goes_back() -> None:
@@ -373,6 +373,34 @@ def test_clients_that_were_told_the_same_come_back_at_different_moments() -> Non
     assert len(waits) > 10
     assert min(polls) >= 10
     assert max(polls) <= 12
+
+
+def waits_in_vain(driver: Driver, seconds: float) -> int:
+    """How often the client waits while each wait ends at once and brings nothing."""
+    waits, until = 0, driver.now + seconds
+    while driver.now < until:
+        if driver.state.talk.waiting_since is None:
+            driver.tell(events.Ticked(), after=0.05)
+        else:
+            waits += 1
+            driver.tell(events.Waited(failed=False), after=0.05)
+            driver.reply(wait_url="https://site/wait", ticket="t", poll_after_ms=60_000)
+    return waits
+
+
+def test_waits_in_vain_become_as_rare_as_polls() -> None:
+    driver = Driver()
+    driver.reply(wait_url="https://site/wait", ticket="t", poll_after_ms=60_000)
+    assert 8 < waits_in_vain(driver, 5) < 18
+    assert 25 < waits_in_vain(driver, 60) < 90
+
+
+def test_some_waits_in_vain_keep_nobody_from_work() -> None:
+    """A job of a few short units calls many who find nothing: they must be there for the next."""
+    driver = Driver()
+    driver.reply(wait_url="https://site/wait", ticket="t", poll_after_ms=60_000)
+    waits_in_vain(driver, 0.6)
+    assert driver.state.talk.wait_from <= driver.now
 
 
 def test_messages_survive_the_wire() -> None:

@@ -91,6 +91,10 @@ class DevicePool:
         if device in self._processes:
             self._processes[device].send(messages.Cancel(lease=lease))
 
+    def is_computing(self, lease: str) -> bool:
+        """Whether a device has the unit."""
+        return lease in self._given
+
     def pids(self) -> dict[str, int]:
         return {device: process.pid for device, process in self._processes.items()}
 
@@ -137,6 +141,9 @@ class DevicePool:
         )
 
     def _ended(self, device: str, status: int) -> None:
+        for lease, given in list(self._given.items()):
+            if given.device == device:
+                self._given.pop(lease, None)
         if device not in self._refused:
             code, detail = _why(status)
             self._post(events.DeviceLost(device, code, detail))

@@ -81,7 +81,11 @@ class Supervisor:
         self._site = Site(membership.site, membership.token, read_timeout=options.silence_s)
         self._waiter = Waiter()
         self._site_lane, self._wait_lane = Lane("exchange"), Lane("wait")
-        self._cache = BlobCache(self._directory.cache, options.cache)
+        self._cache = BlobCache(
+            self._directory.cache,
+            options.cache,
+            is_computing=lambda lease: self._pool.is_computing(lease),
+        )
         self._downloads = Downloads(self._cache, make_links, self._held.__contains__, post)
         self._uploads = Uploads(self._directory.results, make_links, self._held.__contains__, post)
         self._pool = DevicePool(

@@ -35,6 +35,8 @@ MESSAGE_FAULTS = frozenset(
 )
 """Codes that blame the message: it is not repeated, another one is made."""
 QUICK_S = 0.5
+QUICK_WAITS = 10
+"""So many waits in a row may end at once; then they are as rare as polls, one per second."""
 LONGEST_PAUSE_S = 30.0
 POLL_SPREAD = 0.2
 
@@ -60,7 +62,9 @@ class Conversation:
     woken: bool = False
     dry: bool = False
     """The site had less than was wanted."""
-    quick_waits: int = 0
+    quick_waits: float = 0.0
+    """Waits that ended at once and brought nothing; forgotten at a rate of one per second."""
+    waited_at: float = 0.0
     failed_waits: int = 0
     round_trip: float = 0.05
     chance: Callable[[], float] = field(default=random.random)
@@ -105,6 +109,8 @@ class Conversation:
         self.next_poll = now + self._pause()
         wanted = sum(want.units for want in request.want)
         self.dry = wanted > len(reply.leases) + len(reply.again)
+        if reply.leases:
+            self.quick_waits = 0.0
         return request
 
     def _pause(self) -> float:
@@ -150,10 +156,11 @@ class Conversation:
         """The wait is over. One that keeps ending at once is not repeated at once."""
         quick = self.waiting_since is not None and now - self.waiting_since < QUICK_S
         self.waiting_since = None
-        self.quick_waits = self.quick_waits + 1 if quick and self.dry else 0
-        if self.quick_waits > 2:
-            pause = min(LONGEST_PAUSE_S, 2.0 ** (self.quick_waits - 3))
-            self.wait_from = now + self._spread(pause)
+        self.quick_waits = max(0.0, self.quick_waits - (now - self.waited_at))
+        self.waited_at = now
+        if quick and self.dry:
+            self.quick_waits += 1
+            self.wait_from = now + self._spread(max(0.0, self.quick_waits - QUICK_WAITS))
         self.failed_waits = self.failed_waits + 1 if failed else 0
         if failed:
             self.wait_from = self.next_poll = now + self._pause()

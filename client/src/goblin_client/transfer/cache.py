@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ LOOK_S = 0.5
 """A download that waits for room looks so often whether it is still wanted."""
 TO_BEGIN = 2
 """Inputs of a unit with which a device begins."""
+STUCK_S = 10.0
+"""When no device computes, and for so long nobody let go of anything, nobody will."""
 PART = ".part"
 PIECE = 1 << 20
 Holder = tuple[str, int]
@@ -53,11 +56,15 @@ class Draft:
 
 
 class BlobCache:
-    """Shared by all threads. `cap`: bytes."""
+    """Shared by all threads. `cap`: bytes; `is_computing`: whether a device has the lease."""
 
-    def __init__(self, folder: Path, cap: int) -> None:
+    def __init__(
+        self, folder: Path, cap: int, is_computing: Callable[[str], bool] = lambda _lease: False
+    ) -> None:
         self._folder = folder
         self._cap = cap
+        self._is_computing = is_computing
+        self._released_at = 0.0
         self._changed = threading.Condition()
         self._sizes: OrderedDict[BlobKey, int] = OrderedDict()
         self._pins: dict[BlobKey, set[Holder]] = {}
@@ -117,6 +124,7 @@ class BlobCache:
                     del self._pins[key]
             if place is None:
                 self._awaited.pop(lease, None)
+            self._released_at = time.monotonic()
             self._changed.notify_all()
 
     def awaited(self, lease: str, place: int) -> None:
@@ -194,11 +202,20 @@ class BlobCache:
 
     def _make_room(self, size: int, holder: Holder | None, is_held: Callable[[str], bool]) -> None:
         with self._changed:
+            since = time.monotonic()
             while not self._evict(size) and holder is not None and not self._is_urgent(*holder):
                 if not is_held(holder[0]):
                     raise Unwanted
+                if self._is_stuck(since):
+                    break
                 self._changed.wait(LOOK_S)
             self._arriving += size
+
+    def _is_stuck(self, since: float) -> bool:
+        """Whether nobody will make room: the process that had the blobs may have crashed."""
+        quiet = time.monotonic() - max(since, self._released_at) > STUCK_S
+        users = {lease for holders in self._pins.values() for lease, _ in holders}
+        return quiet and not any(self._is_computing(lease) for lease in users)
 
     def _is_urgent(self, lease: str, place: int) -> bool:
         """Whether the blob may go over the cap: without it a device would stand still for ever."""
