@@ -19,10 +19,13 @@ REF = "#/components/schemas/{name}"
 _USUAL = (
     "bad_message",
     "not_json",
+    "method_not_allowed",
+    "length_required",
     "too_large",
     "wrong_length",
     "unsupported_protocol",
     "rate_limited",
+    "internal",
     "unavailable",
 )
 _OF_TOKENS = ("token_missing", "token_invalid", "token_expired", "wrong_scope", "account_suspended")

@@ -39,7 +39,9 @@ def test_every_address_has_a_sentence_and_problems(document: dict[str, Any]) -> 
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             assert operation["description"], (path, method)
-            assert operation["responses"].keys() >= {"200", "400", "503"}, (path, method)
+            told = {"200", "400", "405", "411", "413", "500", "503"}
+            assert operation["responses"].keys() >= told, (path, method)
+    assert "wait_url?ticket=" in document["info"]["description"]
 
 
 def test_every_api_address_is_described(document: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ from goblin_wire.problems import (
     FileMissing,
     FileTruncated,
     FileUnreadable,
+    Internal,
     JobCancelled,
     JobFailed,
     LeaseEnded,
@@ -42,6 +43,7 @@ from goblin_wire.problems import (
     Problem,
     ResultExpired,
     ShapeMismatch,
+    StorageFailed,
     TokenInvalid,
     TokenMissing,
     TooLarge,
@@ -116,7 +118,7 @@ _SUBMIT: Problems = (
     DtypeUnsupported,
 )
 _OFFSET = {"offset": _WHOLE}
-_ALWAYS: Problems = (BadMessage, UnsupportedProtocol)
+_ALWAYS: Problems = (BadMessage, UnsupportedProtocol, StorageFailed, Internal)
 _VERSION = {"type": "integer", "minimum": OLDEST_PROTOCOL, "maximum": PROTOCOL}
 
 DATA = (
@@ -389,7 +391,6 @@ def _responses(operation: Operation, shown: dict[Any, Any], always: Problems) ->
         by_status.setdefault(problem.status, []).append(problem.code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = _problem_response(codes)
-    responses["default"] = _problem_response(["internal"])
     return responses
 
 
