@@ -59,6 +59,8 @@ class Scheduler:
         """Lead, or wait to lead, through every loss of the database."""
         while not self._stop.is_set():
             try:
+                # This thread's own connection may have ended with the database.
+                close_old_connections()
                 if self.run():
                     return
             except (psycopg.OperationalError, OperationalError) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psycopg
 
 from tests.faults.computations import LabRecords, again, computations
 from tests.network import Network
@@ -22,6 +23,8 @@ JITTER_S = 0.15
 """More than a unit takes, so that a kill meets any moment of one."""
 ATTEMPTS = 3
 JOB_SECONDS = 120.0
+BEAT_SECONDS = 20.0
+"""The scheduler gives a sign of life every five seconds."""
 
 
 class Missed(Exception):
@@ -87,6 +90,8 @@ def _play(network: Network, seed: int, name: str) -> str:
     seconds = time.monotonic() - began
     _assert_right(a, b, result)
     _assert_nothing_twice(network, records)
+    if {"database", "scheduler"} & {kill.victim for kill in kills}:
+        _assert_scheduler_leads(network)
     network.check()
     if not all(hits):
         raise Missed(name)
@@ -120,6 +125,18 @@ def _carry_out(network: Network, records: LabRecords, kill: Kill) -> bool:
 def _is_due(records: LabRecords, kill: Kill) -> bool:
     verified, units = records.counts()
     return verified >= kill.share * units
+
+
+def _assert_scheduler_leads(network: Network) -> None:
+    """Leases would never expire if the scheduler stayed away."""
+    with psycopg.connect(network.site.database_url, autocommit=True) as database:
+        since = database.execute("SELECT now()").fetchone()
+        deadline = time.monotonic() + BEAT_SECONDS
+        while not database.execute(
+            "SELECT 1 FROM workunits_heartbeat WHERE beat > %s", since
+        ).fetchone():
+            assert time.monotonic() < deadline, network.processes["scheduler"].last_words()
+            time.sleep(0.1)
 
 
 def _assert_right(a: Any, b: Any, result: Any) -> None:
