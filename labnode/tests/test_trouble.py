@@ -155,6 +155,29 @@ class TestChangedFiles:
         finish(lab, job, set())
         check(data, want)
 
+    def test_a_change_that_no_time_shows_convicts_nobody(self, own_lab: LabProcess) -> None:
+        """As by a memory map whose pages were written before: the file's time stays."""
+        own_lab.prefix, file = ".", own_lab.data / "a.npy"
+        want = inputs(own_lab.data)
+        job = own_lab.multiply("a.npy", "b.npy", out="c.npy").job
+        unit = own_lab.wait_units(job, own_lab.job(job).progress.units)[0]
+        honest = Volunteer(own_lab)
+        lease, token, content, digest = honest.compute(unit)
+        own_lab.kill()
+        status, kept = file.stat(), file.read_bytes()
+        numpy.lib.format.open_memmap(file, mode="r+")[:] *= 2
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        own_lab.start()  # what the checks need is read again
+        assert honest.upload(lease, token, content, digest).complete
+        info = own_lab.wait_state(job, JobState.PAUSED)
+        assert info.code == "file_changed"
+        assert own_lab.site.judged(job) == []
+        file.write_bytes(kept)
+        own_lab.wait_state(job, JobState.RUNNING, JobState.WAITING, JobState.VERIFYING)
+        finish(own_lab, job, {unit})
+        check(own_lab.data, want)
+        assert {each.verdict for each in own_lab.site.judged(job)} == {"accepted"}
+
     def test_other_content_stays_refused(self, lab: LabProcess, data: Path) -> None:
         inputs(data)
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job

@@ -80,6 +80,7 @@ def judge(run: Run, lease: LeaseRecord, staged: StagedFile) -> Judgement:
         bands.copy(found)
     else:
         run.check_inputs()
+        run.check_panels(tile)
     return Judgement(
         lease,
         number,

@@ -12,12 +12,12 @@ from goblin_labnode.files import DataFile
 from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest
 from goblin_labnode.matrices import Matrix
 from goblin_labnode.output import OutputFile
-from goblin_labnode.panels import PanelKey, panel_blob, panel_pieces
+from goblin_labnode.panels import PanelKey, panel_blob, panel_key, panel_pieces
 from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
 from goblin_labnode.roots import Roots
 from goblin_labnode.store.runs import RunRecord
 from goblin_labnode.store.units import LeaseRecord, UnitRecord
-from goblin_wire.problems import LeaseEnded
+from goblin_wire.problems import FileChanged, LeaseEnded
 from opgraph.partition.product import Panel, Tile
 from opgraph.verification.product import ColumnBlockCheck
 
@@ -87,6 +87,17 @@ class Run:
         """Raise `FileChanged`, `FileTruncated` or `FileMissing` if an input is not what it was."""
         for file in self._files():
             file.check()
+
+    def check_panels(self, tile: Tile) -> None:
+        """Raise `FileChanged` unless what the tile reads is still what volunteers were given.
+
+        Size and time do not tell every change: a memory map's writes show late in the time.
+        """
+        for panel in self.plan.panels(tile):
+            if self.hash_panel(panel) != self.blobs[panel_key(self.run, panel)]:
+                self.checks.clear()  # they may be of the changed content
+                name = self._matrix(panel).file.name
+                raise FileChanged(f"{name} was changed while a job used it.")
 
     def hash_panel(self, panel: Panel) -> str:
         """The id of the panel as it lies in the file now. Raises as `panel_pieces` does."""
