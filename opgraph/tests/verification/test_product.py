@@ -175,6 +175,16 @@ def test_all_blocks_at_once_read_a_once_and_b_twice(rng: np.random.Generator) ->
         assert check.verify((0, 90), tile).outcome == "accept"
 
 
+def test_a_long_b_is_read_once_beside_its_first_rows(rng: np.random.Generator) -> None:
+    a, b = operands(rng, 40, 900, 30, "float32")
+    readers = CountingReader(a), CountingReader(b)
+    check = ColumnBlockCheck.prepare(SECRET, 0, (0, 30), [0, 900], *readers)
+    assert readers[0].entries == a.size + 4 * 900
+    assert readers[1].entries == b.size + 128 * 30
+    judged = check.verify((0, 40), a @ b)
+    assert (judged.outcome, judged.residual < 1) == ("accept", True)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_streaming_in_small_pieces_finds_the_same(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: str
