@@ -131,18 +131,21 @@ class Jobs:
             outputs.abandon(record.output, record.run, node.roots)
             raise
         run = node.add(record)
-        self._settle(run)
+        self._settle(run, fresh=True)
         node.note(run)
         self._told()
 
-    def _settle(self, run: Run) -> None:
+    def _settle(self, run: Run, *, fresh: bool) -> None:
         """Name and reserve the output, open the inputs, begin."""
         record, node = run.record, self._node
         try:
             outputs.settle(record.output, record.run, node.roots)
-        except OutputExists:
-            self._forget(run)
-            raise
+        except Problem as problem:
+            if fresh or isinstance(problem, OutputExists):
+                self._forget(run)
+                raise
+            self.pause(run, problem)
+            return
         try:
             run.open(node.arrays, node.roots)
             self._reserve(run)
@@ -180,7 +183,7 @@ class Jobs:
 
     def _take_up(self, run: Run) -> None:
         try:
-            self._settle(run)
+            self._settle(run, fresh=False)
         except OutputExists as problem:
             _log.warning("run %s: %s", run.run, problem.detail)
 
