@@ -26,6 +26,8 @@ class ClientTicket(Struct, array_like=True, tag="c"):
     memory: int
     catalogue: int
     until: float
+    busy: bool = False
+    """It has units in hand and asks for what comes after them."""
 
 
 class LabTicket(Struct, array_like=True, tag="l"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -184,15 +184,22 @@ def _append(arrays: dict[str, list[Any]], **values: int) -> None:
         arrays[name].append(value)
 
 
-def wake(waiters: list[Waiter], found: Iterable[Any]) -> int:
-    """Resolve those that `QUERY` named; of the clients no more than the openings are worth."""
-    woken, crowd = set(), 0
-    for index, kind, units in sorted(found):
-        if kind == "work":
-            if index not in woken and crowd >= CROWD * units:
-                continue
-            crowd += 1
-        woken.add(index)
+def wake(waiters: list[Waiter], found: Sequence[Any], *, busy_too: bool = True) -> bool:
+    """Resolve those that `QUERY` named; of the clients no more than the openings are worth.
+
+    Who idles comes first. Who has work in hand comes only where none idles, and with `busy_too`:
+    not while an idle one, who was called just now, is on its way. Says whether one was called.
+    """
+    woken = {index for index, kind, _ in found if kind != "work"}
+    hungry = sorted((_is_busy(waiters[n]), n, units) for n, kind, units in found if kind == "work")
+    an_idle_one = bool(hungry) and not hungry[0][0]
+    for place, (busy, index, units) in enumerate(hungry):
+        if place < CROWD * units and not (busy and (an_idle_one or not busy_too)):
+            woken.add(index)
     for index in woken:
         waiters[index].end()
-    return len(woken)
+    return an_idle_one
+
+
+def _is_busy(waiter: Waiter) -> bool:
+    return isinstance(waiter.ticket, ClientTicket) and waiter.ticket.busy

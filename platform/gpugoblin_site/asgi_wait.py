@@ -35,6 +35,8 @@ from workunits.waiting import Waiters  # noqa: E402
 TICK_S = 0.02
 LABS_TICKS = 5
 """So much rarer are the ticks while only labs wait: no device idles until they know."""
+IDLE_FIRST_S = 0.2
+"""For so long a machine that idles may take a unit before others fetch ahead."""
 RECONNECT_S = 0.5
 MAX_WAITERS = 20_000
 FRESH_S = 5.0
@@ -128,6 +130,7 @@ class WaitingRoom:
                 await asyncio.sleep(RECONNECT_S)
 
     async def _tick_with(self, database: psycopg.AsyncConnection[Any], waiters: Waiters) -> None:
+        called = 0.0
         while True:
             await waiters.somebody.wait()
             started = time.monotonic()
@@ -135,7 +138,9 @@ class WaitingRoom:
             found = await database.execute(
                 waiting.QUERY, waiting.parameters(now_waiting), prepare=True
             )
-            waiting.wake(now_waiting, await found.fetchall())
+            busy_too = started - called > IDLE_FIRST_S
+            if waiting.wake(now_waiting, await found.fetchall(), busy_too=busy_too):
+                called = started
             self._answered = time.monotonic()
             # A slow query makes the ticks rarer, so that it never takes more than half a core.
             spent = self._answered - started

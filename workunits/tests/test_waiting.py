@@ -197,9 +197,27 @@ def test_a_crowd_is_not_woken_for_a_single_unit() -> None:
         for number in range(100):
             waiters.add(tickets.ClientTicket(number, number, 1, 1, 0.0))
         held = waiters.snapshot()
-        return waiting.wake(held, [(n, "work", 1) for n in range(100)])
+        waiting.wake(held, [(n, "work", 1) for n in range(100)])
+        return sum(each.over.done() for each in held)
 
     assert asyncio.run(play()) == waiting.CROWD
+
+
+def test_who_idles_is_called_before_those_who_ask_for_more() -> None:
+    async def play() -> None:
+        waiters = waiting.Waiters()
+        for number, busy in enumerate((True, True, False)):
+            waiters.add(tickets.ClientTicket(number, number, 1, 1, 0.0, busy))
+        held = waiters.snapshot()
+        found = [(n, "work", 1) for n in range(3)]
+        assert waiting.wake(held, found)
+        assert [each.over.done() for each in held] == [False, False, True]
+        assert not waiting.wake(held, found[:2], busy_too=False)
+        assert not any(each.over.done() for each in held[:2])
+        assert not waiting.wake(held, found[:2])
+        assert all(each.over.done() for each in held[:2])
+
+    asyncio.run(play())
 
 
 def test_one_host_is_held_once_and_one_account_does_not_take_all_places(

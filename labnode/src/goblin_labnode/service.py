@@ -20,11 +20,17 @@ from goblin_wire.problems import DigestMismatch, Internal, Problem
 _log = logging.getLogger(__name__)
 
 
+UNITS_FIRST = 16
+"""So many units are told of before the checks are prepared: volunteers idle until they know."""
+
+
 class Service:
     """Everything but the listeners."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
+        self._unchecked: set[str] = set()
+        """Runs whose checks begin once the first units are told of."""
         self._hashing = Rota("panels", self._failed)
         self._checking = Rota("checks", self._failed)
         self.jobs = Jobs(node, self._begin, self._told)
@@ -76,8 +82,10 @@ class Service:
         """Work on an active run: prepare what is missing, judge what was received before."""
         self._restore_uploads(run)
         if run.count(UnitPhase.PLANNED):
+            self._unchecked.add(run.run)
             self._hashing.add(run.run, self._preparer.units(run))
-        self._checking.add(run.run, self._preparer.checks(run))
+        else:
+            self._checking.add(run.run, self._preparer.checks(run))
 
     def _restore_uploads(self, run: Run) -> None:
         """Results that were complete, or under way, when the lab node ended."""
@@ -97,6 +105,11 @@ class Service:
     def _units_ready(self, run: Run) -> None:
         self.node.note(run)
         self._told()
+        planned = run.count(UnitPhase.PLANNED)
+        enough = not planned or len(run.units) - planned >= UNITS_FIRST
+        if enough and run.run in self._unchecked:
+            self._unchecked.discard(run.run)
+            self._checking.add(run.run, self._preparer.checks(run))
 
     def _told(self) -> None:
         self._sender.wake()
