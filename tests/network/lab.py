@@ -19,7 +19,7 @@ def lab_process(places: Places, people: People, arguments: Sequence[str] = ()) -
     run_once(
         "goblin-lab init",
         [
-            *(*program, "init", str(places.lab), "--site", places.site_url),
+            *(*program, "init", str(places.lab), "--site", places.door_url),
             *("--root", f"data={places.data}"),
             *("--endpoint", f"http://{HOST}:{ports.lab_data}"),
             *("--data-port", str(ports.lab_data), "--control-port", str(ports.lab_control)),

@@ -40,6 +40,8 @@ class Places:
 
     folder: Path
     ports: Ports = field(default_factory=Ports.free)
+    door: int = 0
+    """Port at which lab nodes and volunteers reach the site, if not gunicorn's own."""
 
     @property
     def logs(self) -> Path:
@@ -74,6 +76,11 @@ class Places:
     def site_url(self) -> str:
         """Where gunicorn answers."""
         return f"http://{HOST}:{self.ports.web}"
+
+    @property
+    def door_url(self) -> str:
+        """The site's address as lab nodes and volunteers are told it."""
+        return f"http://{HOST}:{self.door or self.ports.web}"
 
     @property
     def wait_url(self) -> str:

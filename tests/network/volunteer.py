@@ -25,7 +25,7 @@ def volunteer_process(
     run_once(
         "goblin-client join",
         [
-            *(*PROGRAM, "join", "--site", places.site_url),
+            *(*PROGRAM, "join", "--site", places.door_url),
             *("--label", name, *state),
         ],
         places.environment() | {"GOBLIN_VOLUNTEER_TOKEN": token},
