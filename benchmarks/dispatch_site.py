@@ -30,6 +30,8 @@ def running_site(accounts: int) -> Iterator[Site]:
     """A site without its waiting process and scheduler, and so many seasoned accounts."""
     network = Network(volunteers=0, durable=True)
     network.site.environment["LOG_LEVEL"] = "WARNING"
+    # The lab's connections are silent between two measurements.
+    network.site.web.command = [*network.site.web.command, "--keep-alive", "30"]
     try:
         network.start_site(parts=("web",))
         yield _described(network, accounts)
