@@ -153,6 +153,22 @@ def test_leases_have_their_own_files(tmp_path: Path) -> None:
     assert uploads.get("a" * 32) is None
 
 
+def test_what_is_complete_is_not_begun_again(tmp_path: Path) -> None:
+    """Its digest was told and stands in the verdict; other bytes must not take its place."""
+    announced = blob_id(KEY, CONTENT)
+    upload = Upload(tmp_path / "x", len(CONTENT), KEY, announced)
+    writer = upload.begin(announced, 0, len(CONTENT))
+    upload.append(writer, [CONTENT])
+    assert upload.finish(writer)
+    with pytest.raises(OffsetMismatch) as refusal:
+        upload.begin(announced, 0, len(CONTENT))
+    assert refusal.value.facts["received"] == len(CONTENT)
+    upload.begin(announced, len(CONTENT), 0)
+    assert upload.status().complete
+    with upload.content() as staged:
+        assert staged.digest() == announced
+
+
 def test_a_full_disk_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     staged = StagedFile(tmp_path / "x", len(CONTENT), BlobHasher(KEY))
     staged.append([CONTENT[:100]])

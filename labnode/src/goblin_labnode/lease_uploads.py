@@ -47,7 +47,8 @@ class Upload:
             staged = self._open()
             if digest != self.digest:
                 self._change_digest(staged, digest)
-            if offset == 0 and staged.received:
+            # What is complete may be under judgement: its bytes stay those of its digest.
+            if offset == 0 and staged.received and not self.complete:
                 staged.restart(self._hasher())
             if offset != staged.received:
                 raise OffsetMismatch(received=staged.received)
