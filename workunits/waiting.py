@@ -12,10 +12,10 @@ from goblin_wire.problems import Unavailable
 from goblin_wire.protocol import LAB_SEEN_S, WAIT_S
 from workunits import limits
 from workunits.tickets import ClientTicket, LabTicket, Ticket
+from workunits.tries import may_take_sql
 
 LOOK_AHEAD = 64
 """Openings of a job that are looked at for one client."""
-_MOST = limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT
 CROWD = 4
 """Clients woken per opening: some of them will be too late, all of them would be a stampede."""
 
@@ -69,10 +69,7 @@ WHERE EXISTS (
     SELECT o.unit_id FROM workunits_opening o
     WHERE o.job_id = ready.id AND o.memory <= v.memory AND o.catalogue <= v.catalogue
     ORDER BY o.rank, o.position LIMIT {LOOK_AHEAD}) o
-  WHERE (SELECT count(*) + {_MOST} * count(*) FILTER (WHERE t.counts)
-         FROM (SELECT x.counts FROM workunits_lease x
-               WHERE x.unit_id = o.unit_id AND x.account_id = v.account OFFSET 0) t
-        ) < {_MOST})"""  # noqa: S608
+  WHERE {may_take_sql("o.unit_id", "v.account")})"""  # noqa: S608
 
 
 @dataclass(eq=False, slots=True)
@@ -190,7 +187,7 @@ def wake(waiters: list[Waiter], found: Sequence[Any], *, busy_too: bool = True) 
     Who idles comes first. Who has work in hand comes only where none idles, and with `busy_too`:
     not while an idle one, who was called just now, is on its way. Says whether one was called.
     """
-    woken = {index for index, kind, _ in found if kind != "work"}
+    woken = {n for n, kind, _ in found if kind != "work" and not _is_busy(waiters[n])}
     hungry = sorted((_is_busy(waiters[n]), n, units) for n, kind, units in found if kind == "work")
     an_idle_one = bool(hungry) and not hungry[0][0]
     for place, (busy, index, units) in enumerate(hungry):

@@ -381,6 +381,19 @@ def test_row_08_a_new_account_gets_no_more_than_its_limit(lab: Researcher) -> No
     assert (second.leases, second.notice_code, second.ticket) == ([], "account_limit", "")
 
 
+@pytest.mark.parametrize("code", ["shutting_down", "paused"])
+def test_row_04_a_machine_that_is_switched_off_every_evening_may_go_on(
+    lab: Researcher, volunteer: Volunteer, code: str
+) -> None:
+    lab.job(units=1)
+    for _ in range(3 * limits.HAND_BACKS_PER_LEASE):
+        (lease,) = volunteer.ask(1).leases
+        volunteer.ask(returned=[Returned(lease=lease.lease, code=code)])
+    # Not without end: an account alone cannot have it given out for ever.
+    assert volunteer.ask(1).notice_code == "needs_others"
+    assert len(Volunteer.make().ask(1).leases) == 1
+
+
 def test_a_wrong_result_puts_an_account_on_probation(lab: Researcher) -> None:
     lab.job(units=200)
     volunteer = Volunteer.make()
@@ -492,7 +505,7 @@ def test_three_leases_of_a_unit_are_all_that_an_account_gets(lab: Researcher) ->
     volunteer = Volunteer.make()
     for _ in range(limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT):
         (lease,) = volunteer.ask(1).leases
-        volunteer.ask(returned=[Returned(lease=lease.lease, code="shutting_down")])
+        volunteer.ask(returned=[Returned(lease=lease.lease, code="lab_unreachable")])
     assert volunteer.ask(1).leases == []
     assert len(Volunteer.make().ask(1).leases) == 1
 

@@ -41,7 +41,7 @@ class Holding(Struct, kw_only=True, omit_defaults=True):
 class Returned(Struct, kw_only=True, omit_defaults=True):
     """A lease handed back; `code` says why (`shutting_down`, `cost_mismatch`, `bad_graph`,
     `memory`, `lab_unreachable`, `lease_ended` (the lab node said so first), `digest_mismatch`,
-    `paused`, `failed`)."""
+    `paused`, `failed`, `disk_full`, `capability_refused`, `client_failed`)."""
 
     lease: Id
     code: Code
