@@ -138,3 +138,26 @@ def test_a_slow_reader_gets_everything(port: int) -> None:
             time.sleep(0.05)
         received += len(answer(connection))
     assert received > len(BODY)
+
+
+# --- many connections -----------------------------------------------------------------------------
+@pytest.mark.parametrize("limit", ["MOST_CONNECTIONS", "MOST_OF_ONE"])
+def test_one_connection_too_many_is_told_to_come_later(
+    port: int, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(heads, "HEAD_S", 30.0)
+    monkeypatch.setattr(heads, limit, 20)
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connect(port)) for _ in range(20)]
+        for each in held:
+            each.sendall(b"GET / HTTP/1.1\r\n")
+        time.sleep(0.2)
+        with connect(port) as late:
+            refused = problem(answer(late))
+        assert (refused.code, refused.status) == ("unavailable", 503)
+        assert refused.retry_after
+        held.pop().close()
+        time.sleep(0.2)
+        with connect(port) as again:
+            again.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert answer(again, 100).startswith(b"HTTP/1.1 200")

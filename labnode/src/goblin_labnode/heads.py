@@ -17,12 +17,17 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from goblin_wire.problems import PROBLEM_JSON, BadMessage, Problem, TooLarge
+from goblin_wire.problems import PROBLEM_JSON, BadMessage, Problem, TooLarge, Unavailable
 
 MAX_HEAD_BYTES = 64 * 1024
 """Of a request line and headers, beyond the piece in which they begin."""
 HEAD_S = 30.0
 """From the connection, or from the first byte of a later request, to the end of its headers."""
+MOST_CONNECTIONS = 4096
+"""At one listener. Fewer where the system lets us open few files: those of the jobs go first."""
+MOST_OF_ONE = 1024
+"""From one address, so that one machine cannot keep all others out."""
+CROWDED_RETRY_S = 10.0
 STALL_S = 60.0
 """An answer of which nothing at all is taken for so long is given up."""
 
@@ -41,8 +46,22 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._late = self.loop.call_later(HEAD_S, self._give_up)
+        if self._is_one_too_many():
+            sentence = "Too many are connected already."
+            self._refuse(Unavailable(sentence, retry_after=CROWDED_RETRY_S))
+
+    def _is_one_too_many(self) -> bool:
+        if len(self.connections) > min(MOST_CONNECTIONS, open_files() // 2):
+            return True
+        if len(self.connections) <= MOST_OF_ONE or self.client is None:
+            return False
+        address, all_here = self.client[0], list[Any](self.connections)
+        own = sum(each.client is not None and each.client[0] == address for each in all_here)
+        return bool(own > MOST_OF_ONE)
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
@@ -127,3 +146,9 @@ def allow_many_connections() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def open_files() -> int:
+    """How many descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
