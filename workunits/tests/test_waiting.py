@@ -214,6 +214,8 @@ def test_who_idles_is_called_before_those_who_ask_for_more() -> None:
         assert [each.over.done() for each in held] == [False, False, True]
         assert not waiting.wake(held, found[:2], busy_too=False)
         assert not any(each.over.done() for each in held[:2])
+        assert not waiting.wake(held, [(n, "settled", 1) for n in range(2)])
+        assert not any(each.over.done() for each in held[:2])
         assert not waiting.wake(held, found[:2])
         assert all(each.over.done() for each in held[:2])
 

@@ -16,7 +16,7 @@ from opgraph.errors import ExecutionCancelled
 from opgraph.verification.blind_spot import blind_spot
 from opgraph.verification.product import VECTORS, ColumnBlockCheck
 
-_BATCH_S = 0.03
+_BATCH_S = 0.01
 """Units that become ready within this time are stored, and told of, together."""
 _TOGETHER_BYTES = 128 * MIB
 """The checks of all column blocks are prepared in one pass up to this size."""

@@ -1,6 +1,9 @@
-"""Holding a computing process to the memory that it may use."""
+"""Holding a computing process to what it may use of the machine."""
 
 from __future__ import annotations
+
+import os
+import sys
 
 import psutil
 
@@ -9,8 +12,18 @@ try:
 except ImportError:  # pragma: no cover - Windows
     resource = None  # type: ignore[assignment]
 
+NICENESS = 10
+"""Other programs come first, and so does what brings the next inputs."""
 SLACK_BYTES = 96 * 1024 * 1024
 """Address space beside the arrays: buffers of BLAS, arenas of the allocator, pipes."""
+
+
+def give_way() -> None:
+    """Let everything else on this machine go before this process."""
+    if sys.platform == "win32":
+        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        os.nice(NICENESS)
 
 
 def limit_memory(memory: int) -> None:

@@ -11,7 +11,7 @@ import threading
 from typing import IO
 
 from goblin_client.compute.backends import Backend, DeviceUnusable, open_backend
-from goblin_client.compute.limits import limit_memory
+from goblin_client.compute.limits import give_way, limit_memory
 from goblin_client.compute.messages import (
     Awaiting,
     Begin,
@@ -140,6 +140,7 @@ def serve(device: str, memory: int, threads: int) -> None:
     reports = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the messages
     worker = Worker(sys.stdin.buffer, reports, threads)
+    give_way()
     try:
         backend = open_backend(device, cpu_kind())
         device_class = examine(backend, threads)
