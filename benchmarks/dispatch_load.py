@@ -142,6 +142,7 @@ class Connection:
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
+            self._socket = None
 
     def send(self, body: bytes, headers: str = "") -> None:
         head = f"{self._head}{headers}Content-Length: {len(body)}\r\n\r\n"
@@ -292,6 +293,11 @@ class Load:
         self._go_on()
 
     def _judged(self, judge: Connection, result: Result) -> None:
+        if judge in self._idle:
+            # It was closed because nothing had come for long; the next verdicts open it again.
+            self._selector.unregister(judge.socket)
+            judge.close()
+            return
         body = judge.receive()
         if body is None:
             return

@@ -14,6 +14,7 @@ SELECT count(*) AS units, coalesce(sum(p.output_bytes), 0)::bigint AS bytes,
        coalesce(sum(p.flops), 0)::float8 AS flops
 FROM workunits_pendinglease p WHERE p.lab_id = n.lab_id AND p.live"""
 
+# The largest unit that fits: the index is then walked from its far end, where no unit has left yet.
 _CANDIDATES = f"""
 WITH labs AS MATERIALIZED (
   SELECT n.lab_id, l.key AS lab_key, n.endpoint, n.certificate,
@@ -32,7 +33,8 @@ SELECT j.id, labs.lab_id, labs.lab_key, labs.endpoint, labs.certificate, labs.un
 FROM labs JOIN workunits_job j ON j.lab_id = labs.lab_id AND j.state = 'open'
 CROSS JOIN LATERAL (
   SELECT 1 FROM workunits_opening o
-  WHERE o.job_id = j.id AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s LIMIT 1) fits
+  WHERE o.job_id = j.id AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s
+  ORDER BY o.memory DESC LIMIT 1) fits
 WHERE labs.units > 0 AND labs.bytes > 0 AND labs.flops > 0
 ORDER BY labs.served, j.id LIMIT {limits.CANDIDATE_JOBS}"""  # noqa: S608
 

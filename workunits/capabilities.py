@@ -15,6 +15,9 @@ from gpugoblin_site import keys
 from workunits.database import Row
 from workunits.pseudonyms import pseudonym
 
+# The constructor of an enumeration is dear for what every lease needs.
+_ROLES = {role.value: role for role in LeaseRole}
+
 
 def lease_message(row: Row, principal: Principal, host: UUID) -> Lease:
     """The lease as it travels, its capability signed now.
@@ -26,7 +29,7 @@ def lease_message(row: Row, principal: Principal, host: UUID) -> Lease:
         lease=row.lease_id.hex,
         unit=row.unit_uid.hex,
         device=row.device,
-        role=LeaseRole(row.role),
+        role=_ROLES[row.role],
         seconds=row.seconds,
         flops=row.flops,
         memory=row.memory,
@@ -47,7 +50,7 @@ def _signed(row: Row, principal: Principal, host: UUID) -> str:
             kid=key.kid,
             lab=row.lab_key.hex,
             lease=row.lease_id.hex,
-            role=LeaseRole(row.role),
+            role=_ROLES[row.role],
             copy=row.copy,
             unit=row.unit_uid.hex,
             manifest=row.manifest,

@@ -10,20 +10,25 @@ from uuid import UUID
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import MAX_BATCH
 from goblin_wire.states import LeaseRole
-from workunits import candidates
+from workunits import candidates, heads, limits
 from workunits.candidates import Candidate, is_calm, take_turn
 from workunits.database import Query, Row, rows
+from workunits.heads import Place
 from workunits.identifiers import uuid7
 from workunits.leasetime import compute_seconds, lease_seconds
-from workunits.tries import may_take_sql
 
+# OFFSET 0 keeps the planner from turning the question "had this account the unit before?" into a
+# join over all leases; asked per row it is one look into (unit, account).
 _PICK = f"""
 SELECT u.id, u.uid, u.flops, u.memory, u.input_bytes, u.output_bytes, u.manifest, u.wanted,
-       u.issued
+       u.issued, o.rank, o.position
 FROM workunits_opening o JOIN workunits_unit u ON u.id = o.unit_id
 WHERE o.job_id = %(job)s AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s
-  AND u.wanted > 0
-  AND {may_take_sql("o.unit_id", "%(account)s")}
+  AND (o.rank, o.position) >= (%(rank)s::smallint, %(position)s::bigint) AND u.wanted > 0
+  AND (SELECT count(*) + {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT} * count(*) FILTER (WHERE t.counts)
+       FROM (SELECT l.counts FROM workunits_lease l
+             WHERE l.unit_id = o.unit_id AND l.account_id = %(account)s OFFSET 0) t
+      ) < {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT}
 ORDER BY o.rank, o.position LIMIT %(units)s FOR UPDATE OF u SKIP LOCKED"""  # noqa: S608
 
 
@@ -106,17 +111,29 @@ class Claim:
 
     def _pick(self, want: Want, candidate: Candidate, units: int) -> list[Row]:
         taken = {grant.unit for grant in self.grants}
-        found = rows(
+        wanted = units + len(taken)
+        start = heads.head(candidate.job)
+        found = self._look_from(start, want, candidate, wanted)
+        if len(found) < wanted and start != heads.BEGINNING:
+            start = heads.BEGINNING
+            found = self._look_from(start, want, candidate, wanted)
+        if found and start == heads.BEGINNING:
+            heads.note(candidate.job, Place(found[0].rank, found[0].position))
+        return [unit for unit in found if unit.id not in taken][:units]
+
+    def _look_from(self, start: Place, want: Want, candidate: Candidate, units: int) -> list[Row]:
+        return rows(
             _PICK,
             {
                 "job": candidate.job,
+                "rank": start.rank,
+                "position": start.position,
                 "memory": want.memory,
                 "catalogue": want.catalogue,
                 "account": self.account,
-                "units": units + len(taken),
+                "units": units,
             },
         )
-        return [unit for unit in found if unit.id not in taken][:units]
 
 
 @dataclass(slots=True)
