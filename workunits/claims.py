@@ -10,25 +10,21 @@ from uuid import UUID
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import MAX_BATCH
 from goblin_wire.states import LeaseRole
-from workunits import candidates, heads, limits
+from workunits import candidates, heads
 from workunits.candidates import Candidate, is_calm, take_turn
 from workunits.database import Query, Row, rows
 from workunits.heads import Place
 from workunits.identifiers import uuid7
 from workunits.leasetime import compute_seconds, lease_seconds
+from workunits.tries import may_take_sql
 
-# OFFSET 0 keeps the planner from turning the question "had this account the unit before?" into a
-# join over all leases; asked per row it is one look into (unit, account).
 _PICK = f"""
 SELECT u.id, u.uid, u.flops, u.memory, u.input_bytes, u.output_bytes, u.manifest, u.wanted,
        u.issued, o.rank, o.position
 FROM workunits_opening o JOIN workunits_unit u ON u.id = o.unit_id
 WHERE o.job_id = %(job)s AND o.memory <= %(memory)s AND o.catalogue <= %(catalogue)s
   AND (o.rank, o.position) >= (%(rank)s::smallint, %(position)s::bigint) AND u.wanted > 0
-  AND (SELECT count(*) + {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT} * count(*) FILTER (WHERE t.counts)
-       FROM (SELECT l.counts FROM workunits_lease l
-             WHERE l.unit_id = o.unit_id AND l.account_id = %(account)s OFFSET 0) t
-      ) < {limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT}
+  AND {may_take_sql("o.unit_id", "%(account)s")}
 ORDER BY o.rank, o.position LIMIT %(units)s FOR UPDATE OF u SKIP LOCKED"""  # noqa: S608
 
 
