@@ -17,7 +17,8 @@ MAX_FAULTS = 3
 MAX_COST_MISMATCHES = 2
 """Different accounts that found other costs than declared; then the job is paused."""
 MAX_LEASES_PER_ACCOUNT_AND_UNIT = 3
-"""Leases of an account on one unit that may come to nothing."""
+"""Leases of an account on one unit that may come to nothing within `FORGIVEN_S`."""
+FORGIVEN_S = 86_400.0
 HAND_BACKS_PER_LEASE = 7
 """So many hand-backs by a person's wish weigh as much as one lease that came to nothing."""
 

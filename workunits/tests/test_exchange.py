@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from goblin_wire.exchange import Done, Holding, Returned
 from goblin_wire.problems import CopiedHost, NotAllowed, UnsupportedProtocol
@@ -507,7 +510,29 @@ def test_three_leases_of_a_unit_are_all_that_an_account_gets(lab: Researcher) ->
         (lease,) = volunteer.ask(1).leases
         volunteer.ask(returned=[Returned(lease=lease.lease, code="lab_unreachable")])
     assert volunteer.ask(1).leases == []
-    assert len(Volunteer.make().ask(1).leases) == 1
+    (other,) = Volunteer.make().ask(1).leases
+    assert other.unit == lease.unit
+
+
+def test_a_small_network_tries_again_the_next_day(lab: Researcher, volunteer: Volunteer) -> None:
+    lab.job()
+    for _ in range(limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT):
+        (lease,) = volunteer.ask(1).leases
+        volunteer.ask(returned=[Returned(lease=lease.lease, code="lab_unreachable")])
+    assert volunteer.ask(1).notice_code == "needs_others"
+    Lease.objects.update(created=timezone.now() - timedelta(seconds=limits.FORGIVEN_S + 60))
+    assert len(volunteer.ask(1).leases) == 1
+
+
+def test_who_returned_a_wrong_result_gets_the_unit_never_again(
+    lab: Researcher, volunteer: Volunteer
+) -> None:
+    lab.job()
+    (lease,) = volunteer.ask(1).leases
+    volunteer.ask(done=[done(lease)])
+    lab.judge(verdict(lease, VerdictKind.REJECTED))
+    Lease.objects.update(created=timezone.now() - timedelta(seconds=limits.FORGIVEN_S + 60))
+    assert volunteer.ask(1).leases == []
 
 
 # --- who profits --------------------------------------------------------------------------------
