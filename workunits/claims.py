@@ -113,8 +113,8 @@ class Claim:
         if len(found) < wanted and start != heads.BEGINNING:
             start = heads.BEGINNING
             found = self._look_from(start, want, candidate, wanted)
-        if found and start == heads.BEGINNING:
-            heads.note(candidate.job, Place(found[0].rank, found[0].position))
+        if found:
+            heads.note(candidate.job, start, Place(found[-1].rank, found[-1].position))
         return [unit for unit in found if unit.id not in taken][:units]
 
     def _look_from(self, start: Place, want: Want, candidate: Candidate, units: int) -> list[Row]:

@@ -1,10 +1,10 @@
 """Where in a job's line of open units the next ones are.
 
 Units leave the line at its head. Until the database has cleaned up after them, a look from the very
-beginning walks over all that have left, at a hundred thousand units a minute a hundred thousand. So
-a process remembers for a second where it found the head of a long line. A unit that comes back
-before it, or that a second machine shall compute, is seen when the second is over, or at once when
-nothing is found behind.
+beginning walks over all that have left, at a hundred thousand units a minute a hundred thousand,
+and over all that simultaneous claims are just taking. So in a long line a process goes on, for a
+second, behind what it gave out last. A unit that comes back before that, or that a second machine
+shall compute, is seen when the second is over, or at once when too little is found behind.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ def head(job: int) -> Place:
     return place if time.monotonic() < until else BEGINNING
 
 
-def note(job: int, first: Place) -> None:
-    """Remember the first unit that a look from the beginning found."""
-    if first.rank == 0 or first.position < LONG:
+def note(job: int, start: Place, last: Place) -> None:
+    """Remember the last unit that was given out, found by a look from `start`."""
+    if last.rank == 0 or last.position < LONG:
         return
     if len(_heads) >= _MOST:
         _heads.clear()
-    _heads[job] = (first, time.monotonic() + FRESH_S)
+    until = time.monotonic() + FRESH_S
+    if start != BEGINNING and job in _heads:
+        until = _heads[job][1]
+    _heads[job] = (Place(1, last.position + 1), until)

@@ -16,21 +16,32 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_the_head_of_a_long_line_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(heads.time, "monotonic", lambda: now)
-    heads.note(1, Place(1, heads.LONG - 1))
-    heads.note(2, Place(0, heads.LONG))
+    now = [100.0]
+    monkeypatch.setattr(heads.time, "monotonic", lambda: now[0])
+    heads.note(1, BEGINNING, Place(1, heads.LONG - 1))
+    heads.note(2, BEGINNING, Place(0, heads.LONG))
     assert heads.head(1) == heads.head(2) == BEGINNING
-    heads.note(1, Place(1, heads.LONG))
-    assert heads.head(1) == Place(1, heads.LONG)
-    now += heads.FRESH_S
+    heads.note(1, BEGINNING, Place(1, heads.LONG))
+    assert heads.head(1) == Place(1, heads.LONG + 1)
+
+
+def test_a_look_from_the_beginning_comes_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(heads.time, "monotonic", lambda: now[0])
+    heads.note(1, BEGINNING, Place(1, 2000))
+    for step in range(1, 20):
+        now[0] += heads.FRESH_S / 20
+        start = heads.head(1)
+        assert start == Place(1, 2000 + step)
+        heads.note(1, start, Place(1, 2000 + step))
+    now[0] += heads.FRESH_S / 10
     assert heads.head(1) == BEGINNING
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, "_MOST", 2)
     for job in range(5):
-        heads.note(job, Place(1, heads.LONG))
+        heads.note(job, BEGINNING, Place(1, heads.LONG))
     assert len(heads._heads) <= 2
 
 
