@@ -6,6 +6,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 import numpy
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
 from client.tests.servers import product_graph
@@ -31,6 +34,7 @@ from goblin_client.compute.messages import (
     Released,
     next_order,
 )
+from goblin_client.compute.outputs import OutputMemory, write_output
 from goblin_client.compute.probe import PROBE_S, cpu_kind, examine, measure_speed
 from goblin_client.compute.process import ComputeProcess
 from goblin_client.compute.unit import UnitRun
@@ -216,6 +220,7 @@ def test_progress_is_told_now_and_then(tmp_path: Path, monkeypatch: pytest.Monke
         begin,
         Cpu("cpu"),
         1,
+        OutputMemory(),
         wait_for=lambda _index: None,
         cancelled=lambda: False,
         progress=shares.append,
@@ -231,12 +236,35 @@ def test_empty_axes(tmp_path: Path) -> None:
         begin,
         Cpu("cpu"),
         1,
+        OutputMemory(),
         wait_for=lambda _index: None,
         cancelled=lambda: False,
         progress=lambda _share: None,
         released=lambda _index: None,
     )
     assert run.run().sizes == [0]
+
+
+def test_memory_of_outputs_is_used_again(tmp_path: Path) -> None:
+    memory = OutputMemory()
+    files = [ArrayFile(path=str(tmp_path / "o"), dtype="float32", shape=[3, 5])]
+    (first,) = memory.arrays(files)
+    first[...] = 7
+    assert (memory.arrays(files)[0] == 7).all()
+    (other,) = memory.arrays([ArrayFile(path="", dtype="float64", shape=[2, 0])])
+    assert other.shape == (2, 0)
+
+
+@given(values=arrays("float32", array_shapes(min_dims=0, max_dims=3, min_side=0)))
+def test_outputs_are_written_whole(values: numpy.ndarray) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("goblin_client.compute.outputs._PIECE_BYTES", 7)
+        path = Path(folder) / "o"
+        path.touch()
+        file = ArrayFile(path=str(path), dtype="float32", shape=list(values.shape))
+        digest = write_output(file, values, bytes(32))
+        assert path.read_bytes() == values.tobytes()
+        assert digest == blob_id(bytes(32), values.tobytes())
 
 
 def test_a_message_cut_short_is_the_end(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""Computing one unit: inputs are mapped as they arrive, outputs are written into their files."""
+"""Computing one unit: inputs are mapped as they arrive, outputs are written when they are whole."""
 
 from __future__ import annotations
 
 import mmap
-import os
 import time
 import weakref
 from collections.abc import Callable
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 
 from goblin_client.compute.backends import Backend, Cpu
 from goblin_client.compute.messages import ArrayFile, Begin, Finished
-from goblin_client.files import reserve
-from goblin_wire.blobs import BlobHasher
+from goblin_client.compute.outputs import OutputMemory, reserve_room, write_output
 from opgraph.executor import execute
 from opgraph.graph import Graph
 from opgraph.tensors import TensorType, storage_dtype
@@ -46,6 +44,7 @@ class UnitRun:
         order: Begin,
         backend: Backend,
         threads: int,
+        memory: OutputMemory,
         *,
         wait_for: Callable[[int], None],
         cancelled: Callable[[], bool],
@@ -55,6 +54,7 @@ class UnitRun:
         self._order = order
         self._backend = backend
         self._threads = threads
+        self._memory = memory
         self._wait_for = wait_for
         self._cancelled = cancelled
         self._progress = progress
@@ -66,7 +66,9 @@ class UnitRun:
         """Compute, write, digest. Raises what the executor raises."""
         began = time.perf_counter()
         graph = _read_graph(self._order.graph)
-        outputs = [_output(each) for each in self._order.outputs]
+        for file in self._order.outputs:
+            reserve_room(file)
+        outputs = self._memory.arrays(self._order.outputs)
         direct = isinstance(self._backend, Cpu)
         made = execute(
             graph,
@@ -82,7 +84,10 @@ class UnitRun:
         key = bytes.fromhex(self._order.key)
         return Finished(
             lease=self._order.lease,
-            digests=[_digest(output, key) for output in outputs],
+            digests=[
+                write_output(file, array, key)
+                for file, array in zip(self._order.outputs, outputs, strict=True)
+            ],
             sizes=[output.nbytes for output in outputs],
             seconds=max(0.0, time.perf_counter() - began - self._waited),
         )
@@ -116,22 +121,3 @@ def _input(file: ArrayFile) -> NDArray[numpy.generic]:
     with Path(file.path).open("rb") as opened:
         mapped = mmap.mmap(opened.fileno(), size, access=mmap.ACCESS_READ)
     return numpy.frombuffer(mapped, dtype=dtype).reshape(shape)
-
-
-def _output(file: ArrayFile) -> NDArray[numpy.generic]:
-    dtype, shape = storage_dtype(file.dtype), tuple(file.shape)
-    size = TensorType(file.dtype, shape).nbytes
-    descriptor = os.open(file.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "r+b") as opened:
-        reserve(opened.fileno(), size)
-        if size == 0:
-            return numpy.empty(shape, dtype=dtype)
-        mapped = mmap.mmap(opened.fileno(), size)
-    return numpy.frombuffer(mapped, dtype=dtype).reshape(shape)
-
-
-def _digest(array: NDArray[numpy.generic], key: bytes) -> str:
-    hasher = BlobHasher(key)
-    if array.nbytes:
-        hasher.update(array.data.cast("B"))
-    return hasher.hexdigest()

@@ -26,6 +26,7 @@ from goblin_client.compute.messages import (
     next_order,
     send,
 )
+from goblin_client.compute.outputs import OutputMemory
 from goblin_client.compute.probe import cpu_kind, examine, measure_speed
 from goblin_client.compute.unit import InputMissing, UnitRun
 from goblin_client.errors import disk_code
@@ -43,6 +44,7 @@ class Worker:
         self._orders = orders
         self._reports = reports
         self._threads = threads
+        self._memory = OutputMemory()
         self._writing = threading.RLock()
         self._changed = threading.Condition()
         self._queue: queue.SimpleQueue[Begin] = queue.SimpleQueue()
@@ -95,6 +97,7 @@ class Worker:
             order,
             backend,
             self._threads,
+            self._memory,
             wait_for=lambda index: self._wait_for(lease, index),
             cancelled=lambda: self._is_cancelled(lease),
             progress=lambda share: self.report(Progress(lease=lease, share=share)),
