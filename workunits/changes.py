@@ -28,11 +28,13 @@ EVENTS: dict[Deed, str] = {
 }
 """What the lab is told. It knows itself what it rejected and cancelled."""
 
+# Each update says twice which rows it means: a plan that was made for a nearly empty table would
+# else walk over all of it once it is full, and compare each row with each value.
 _UNCOUNT = """
 UPDATE workunits_lease l SET state = v.state, counts = false, code = v.code, reason = v.reason
 FROM unnest(%(lease)s::uuid[], %(state)s::text[], %(code)s::text[], %(reason)s::text[])
      AS v(id, state, code, reason)
-WHERE l.id = v.id"""
+WHERE l.id = v.id AND l.id = ANY(%(lease)s::uuid[])"""
 
 _LEASES = """leases AS (
   UPDATE workunits_lease l
@@ -41,7 +43,7 @@ _LEASES = """leases AS (
   FROM unnest(%(l_id)s::uuid[], %(l_state)s::text[], %(l_code)s::text[], %(l_reason)s::text[],
               %(l_outputs)s::text[], %(l_host)s::bigint[])
        AS v(id, state, code, reason, outputs, host)
-  WHERE l.id = v.id
+  WHERE l.id = v.id AND l.id = ANY(%(l_id)s::uuid[])
 )"""
 
 # Nothing else writes these rows while their units are locked.
@@ -50,7 +52,7 @@ _REPORTS = """reports AS (
   SET open = false, live = true, host_id = v.host,
       deadline = now() + make_interval(secs => %(lapse)s)
   FROM unnest(%(r_id)s::uuid[], %(r_host)s::bigint[]) AS v(id, host)
-  WHERE p.lease_id = v.id
+  WHERE p.lease_id = v.id AND p.lease_id = ANY(%(r_id)s::uuid[])
 )"""
 
 # The host of an expired lease was told nothing more; now it is to hear again.
@@ -80,7 +82,7 @@ _UNITS = """units AS (
   FROM unnest(%(u_id)s::bigint[], %(u_state)s::text[], %(u_wanted)s::smallint[],
               %(u_spared)s::smallint[], %(u_code)s::text[], %(u_chosen)s::uuid[])
        AS v(id, state, wanted, spared, code, chosen)
-  WHERE u.id = v.id
+  WHERE u.id = v.id AND u.id = ANY(%(u_id)s::bigint[])
 )"""
 
 _OPENED = """opened AS (

@@ -38,7 +38,7 @@ ON CONFLICT (lease_id) DO NOTHING"""
 _RESIDUALS = """
 UPDATE workunits_verdict w SET residual = v.residual, batch_id = %(batch)s
 FROM unnest(%(lease)s::uuid[], %(residual)s::float8[]) AS v(lease, residual)
-WHERE w.lease_id = v.lease AND w.residual IS NULL"""
+WHERE w.lease_id = v.lease AND w.lease_id = ANY(%(lease)s::uuid[]) AND w.residual IS NULL"""
 
 
 def take(lab: int, message: VerdictBatch, body: bytes, signature: str) -> VerdictReply:
