@@ -17,7 +17,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_the_head_of_a_long_line_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(heads.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("workunits.heads.time.monotonic", lambda: now[0])
     heads.note(1, BEGINNING, Place(1, heads.LONG - 1))
     heads.note(2, BEGINNING, Place(0, heads.LONG))
     assert heads.head(1) == heads.head(2) == BEGINNING
@@ -27,7 +27,7 @@ def test_only_the_head_of_a_long_line_is_remembered(monkeypatch: pytest.MonkeyPa
 
 def test_a_look_from_the_beginning_comes_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(heads.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("workunits.heads.time.monotonic", lambda: now[0])
     heads.note(1, BEGINNING, Place(1, 2000))
     for step in range(1, 20):
         now[0] += heads.FRESH_S / 20
