@@ -1,5 +1,8 @@
-"""Memory for panels and tiles that is used again: the kernel zeroes every fresh page, and for
-bulk data that cost more than the copying itself (a quarter of the lab node's CPU, measured)."""
+"""Memory for pieces of panels and for tiles that is used again.
+
+The kernel zeroes every fresh page, and for bulk data that cost more than the copying itself (a
+quarter of the lab node's CPU, measured).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from goblin_wire.protocol import MIB
 
 IDLE_BYTES = 96 * MIB
-"""Kept for the next panel while nothing uses it."""
+"""Kept for the next piece or tile while nothing uses it."""
 SMALL_BYTES = MIB
 """What is smaller comes from the allocator, which reuses memory itself."""
 _PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}

@@ -46,6 +46,8 @@ class Run:
         self.leases: dict[str, LeaseRecord] = {}
         self.blobs: dict[PanelKey, str] = {}
         self.checks: dict[int, ColumnBlockCheck] = {}
+        self.checks_wait = False
+        """Whether they are prepared once the first units are told of."""
         self.generations: dict[int, tuple[int, int]] = {}
         self.left: Matrix | None = None
         self.right: Matrix | None = None

@@ -29,8 +29,6 @@ class Service:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self._unchecked: set[str] = set()
-        """Runs whose checks begin once the first units are told of."""
         self._hashing = Rota("panels", self._failed)
         self._checking = Rota("checks", self._failed)
         self.jobs = Jobs(node, self._begin, self._told)
@@ -82,7 +80,7 @@ class Service:
         """Work on an active run: prepare what is missing, judge what was received before."""
         self._restore_uploads(run)
         if run.count(UnitPhase.PLANNED):
-            self._unchecked.add(run.run)
+            run.checks_wait = True
             self._hashing.add(run.run, self._preparer.units(run))
         else:
             self._checking.add(run.run, self._preparer.checks(run))
@@ -107,8 +105,8 @@ class Service:
         self._told()
         planned = run.count(UnitPhase.PLANNED)
         enough = not planned or len(run.units) - planned >= UNITS_FIRST
-        if enough and run.run in self._unchecked:
-            self._unchecked.discard(run.run)
+        if enough and run.checks_wait:
+            run.checks_wait = False
             self._checking.add(run.run, self._preparer.checks(run))
 
     def _told(self) -> None:
