@@ -23,7 +23,7 @@ from goblin_wire.fields import (
     Url,
 )
 from goblin_wire.protocol import MAX_BATCH, MAX_HOLDING
-from goblin_wire.states import LeaseRole
+from goblin_wire.states import Activity, LeaseRole
 
 Batch = Meta(max_length=MAX_BATCH)
 Devices = Meta(max_length=16)
@@ -82,6 +82,11 @@ class ExchangeRequest(Struct, kw_only=True, omit_defaults=True):
     seq: Count
     nonce: Nonce
     version: ShortText = ""
+    label: ShortText = ""
+    """How its person called this machine at `join`; sent with the first message of a host id."""
+    activity: Activity = Activity.RUNNING
+    resumes_s: Seconds = 0.0
+    """Of a paused client: seconds until it goes on by itself; 0 where its person has to say so."""
     holding: Annotated[list[Holding], Meta(max_length=MAX_HOLDING)] = field(default_factory=list)
     returned: Annotated[list[Returned], Batch] = field(default_factory=list)
     done: Annotated[list[Done], Batch] = field(default_factory=list)

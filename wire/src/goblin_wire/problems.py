@@ -254,6 +254,12 @@ class LeaseEnded(Problem):
     code, status = "lease_ended", 410
 
 
+class HostRemoved(Problem):
+    """This machine was removed on the site; join again to lend it again."""
+
+    code, status = "host_removed", 410
+
+
 class OffsetMismatch(Problem):
     """The bytes do not continue where the upload stands; see `received`."""
 

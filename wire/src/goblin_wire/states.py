@@ -71,6 +71,16 @@ class WorkState(StrEnum):
     SETTLED = "settled"
 
 
+class Activity(StrEnum):
+    """What a client says of itself."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    """Its person paused it; it takes no units and says so once."""
+    STOPPING = "stopping"
+    """Its last message before it ends."""
+
+
 class SignInState(StrEnum):
     PENDING = "pending"
     CONFIRMED = "confirmed"
