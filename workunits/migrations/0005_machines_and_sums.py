@@ -20,14 +20,19 @@ LEFT JOIN workunits_job j ON j.id = u.job_id
 GROUP BY 1, 2, 3
 """
 
-JOB_TALLIES = """
-INSERT INTO workunits_jobtally (job_id, units, flops, input_bytes, output_bytes, put_aside)
-SELECT job_id, count(*) FILTER (WHERE state = 'accepted'),
-       coalesce(sum(flops) FILTER (WHERE state = 'accepted'), 0),
-       coalesce(sum(input_bytes) FILTER (WHERE state = 'accepted'), 0),
-       coalesce(sum(output_bytes) FILTER (WHERE state = 'accepted'), 0),
-       count(*) FILTER (WHERE state = 'quarantined')
-FROM workunits_unit WHERE state IN ('accepted', 'quarantined') GROUP BY job_id
+# When a unit was verified is the time of its credit; where none was given, its job's.
+JOB_HOURS = """
+INSERT INTO workunits_jobhour
+       (job_id, hour, units, flops, input_bytes, output_bytes, put_aside)
+SELECT u.job_id, date_trunc('hour', coalesce(c.created, j.created), 'UTC'),
+       count(*) FILTER (WHERE u.state = 'accepted'),
+       coalesce(sum(u.flops) FILTER (WHERE u.state = 'accepted'), 0),
+       coalesce(sum(u.input_bytes) FILTER (WHERE u.state = 'accepted'), 0),
+       coalesce(sum(u.output_bytes) FILTER (WHERE u.state = 'accepted'), 0),
+       count(*) FILTER (WHERE u.state = 'quarantined')
+FROM workunits_unit u JOIN workunits_job j ON j.id = u.job_id
+LEFT JOIN workunits_creditentry c ON c.lease_id = u.chosen AND c.kind = 'verified'
+WHERE u.state IN ('accepted', 'quarantined') GROUP BY 1, 2
 """
 
 # The plans of the site's connections go by indexes; here whole tables are read.
@@ -35,7 +40,7 @@ WHOLE_TABLES = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
 
 STORAGE = """
 ALTER TABLE workunits_creditday SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
-ALTER TABLE workunits_jobtally SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+ALTER TABLE workunits_jobhour SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 """
 
 
@@ -71,26 +76,31 @@ class Migration(migrations.Migration):
             models.UniqueConstraint(fields=("account", "day", "kind"), name="creditday_once"),
         ),
         migrations.CreateModel(
-            "JobTally",
+            "JobHour",
             fields=[
-                (
-                    "job",
-                    models.OneToOneField(
-                        db_constraint=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        primary_key=True,
-                        related_name="+",
-                        serialize=False,
-                        to="workunits.job",
-                    ),
-                ),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("hour", models.DateTimeField()),
                 ("units", models.BigIntegerField()),
                 ("flops", models.DecimalField(decimal_places=0, max_digits=60)),
                 ("input_bytes", models.DecimalField(decimal_places=0, max_digits=60)),
                 ("output_bytes", models.DecimalField(decimal_places=0, max_digits=60)),
                 ("put_aside", models.BigIntegerField()),
+                (
+                    "job",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="workunits.job",
+                    ),
+                ),
             ],
         ),
+        migrations.AddConstraint(
+            "JobHour", models.UniqueConstraint(fields=("job", "hour"), name="jobhour_once")
+        ),
+        migrations.AddIndex("JobHour", models.Index(fields=["hour"], name="jobhour_hour")),
         migrations.AddField(
             "Host", "label", models.CharField(db_default="", max_length=100)
         ),
@@ -107,5 +117,5 @@ class Migration(migrations.Migration):
         migrations.RunSQL(STORAGE, migrations.RunSQL.noop),
         migrations.RunSQL(WHOLE_TABLES, migrations.RunSQL.noop),
         migrations.RunSQL(CREDIT_DAYS, migrations.RunSQL.noop),
-        migrations.RunSQL(JOB_TALLIES, migrations.RunSQL.noop),
+        migrations.RunSQL(JOB_HOURS, migrations.RunSQL.noop),
     ]

@@ -6,6 +6,13 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Now
+
+READY = "ready"
+WORKING = "working"
+"""It holds leases."""
+PAUSED = "paused"
+STOPPING = "stopping"
 
 
 class Host(models.Model):
@@ -22,6 +29,17 @@ class Host(models.Model):
     granted = models.SmallIntegerField(default=0)
     """How many of them, from the first on, were new."""
     version = models.CharField(max_length=200, default="")
+    label = models.CharField(max_length=100, db_default="")
+    """How its person calls it; personal, so it goes with the person."""
+    token_id = models.BigIntegerField(null=True)
+    """The token that it came with last."""
+    doing = models.CharField(max_length=40, db_default=READY)
+    """As of its last message: one of the words above, or the code of why it got no work."""
+    doing_since = models.DateTimeField(db_default=Now())
+    resumes = models.DateTimeField(null=True)
+    """When a paused one goes on by itself."""
+    removed = models.DateTimeField(null=True)
+    """Removed by its person: what it says is refused from then on."""
     created = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField()
     devices_seen = models.DateTimeField(null=True)
@@ -38,6 +56,8 @@ class Host(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["uid"], name="host_uid"),
+            # Moved only by a refusal: the updates of every exchange touch no index.
+            models.Index(fields=["id"], condition=models.Q(rejected__gt=0), name="host_refused"),
         ]
 
     def __str__(self) -> str:

@@ -50,10 +50,40 @@ class Job(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["id"], condition=models.Q(swept=False), name="job_unswept"),
             models.Index(fields=["lab"], condition=models.Q(state=JobState.OPEN), name="job_open"),
+            models.Index(fields=["lab", "-id"], name="job_lab_newest"),
         ]
 
     def __str__(self) -> str:
         return f"job {self.uid.hex}"
+
+
+class JobHour(models.Model):
+    """What became of a job's units in one hour (UTC).
+
+    Written by the statement that moves the units, so the two cannot differ. The sum over the hours
+    is the job's tally, the sum over the jobs what the network verified in that hour.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    job = soft_link("workunits.Job")
+    hour = models.DateTimeField()
+    units = models.BigIntegerField()
+    """Verified."""
+    flops = models.DecimalField(max_digits=60, decimal_places=0)
+    input_bytes = models.DecimalField(max_digits=60, decimal_places=0)
+    """What these units read; a machine that had some of it already was sent less."""
+    output_bytes = models.DecimalField(max_digits=60, decimal_places=0)
+    put_aside = models.BigIntegerField()
+    """Units that were quarantined, less those that are so no more."""
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["job", "hour"], name="jobhour_once")
+        ]
+        indexes: ClassVar = [models.Index(fields=["hour"], name="jobhour_hour")]
+
+    def __str__(self) -> str:
+        return f"job {self.job_id} in the hour from {self.hour}"
 
 
 class Unit(models.Model):
@@ -94,7 +124,15 @@ class Unit(models.Model):
                 name="unit_counts_sane",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["job", "position"], name="unit_job_position")]
+        indexes: ClassVar = [
+            models.Index(fields=["job", "position"], name="unit_job_position"),
+            # By the code and not by the state, which every lease of a unit moves.
+            models.Index(
+                fields=["id"],
+                condition=~models.Q(code__in=["ok", "job_cancelled"]),
+                name="unit_put_aside",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"unit {self.uid.hex}"

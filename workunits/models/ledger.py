@@ -80,6 +80,29 @@ class CreditEntry(models.Model):
         return f"{self.flops} flops to account {self.account_id}"
 
 
+class CreditDay(models.Model):
+    """The ledger's sums by account, day (UTC) and kind of computation.
+
+    Written by the statement that writes the ledger, so the two cannot differ.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account = soft_link("accounts.Account")
+    day = models.DateField()
+    kind = models.CharField(max_length=32)
+    flops = models.DecimalField(max_digits=60, decimal_places=0)
+    """A hundred devices of one account pass 2**63 in a day."""
+    units = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["account", "day", "kind"], name="creditday_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.flops} flops of {self.kind} for account {self.account_id} on {self.day}"
+
+
 class Standing(models.Model):
     """An account's figures: how much it gets at a time, and what its status page shows."""
 
