@@ -25,6 +25,7 @@ def _prepare_site() -> None:
         "GOBLIN_STATE_DIR": str(folder / "site"),
         "GOBLIN_DATABASE_DIR": str(folder / "postgres"),
         "GOBLIN_DATABASE_DURABLE": "0",
+        "GOBLIN_MAIL_AT_ONCE": "0",
         "LOG_LEVEL": "CRITICAL",
     }
     import django

@@ -1,0 +1,143 @@
+"""Hands the mails that are due to the mail server of the settings."""
+
+from __future__ import annotations
+
+import contextlib
+import smtplib
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.mail import get_connection
+from django.utils import timezone
+
+from gpugoblin_site import logs
+from gpugoblin_site.mail import claims
+from gpugoblin_site.mail.message import message_of
+from gpugoblin_site.mail.models import MailCode, OutboxMail
+from gpugoblin_site.mail.smtp import EmailBackend, Unsure
+
+BATCH_S = 30.0
+"""After this a batch ends; the next one follows within seconds."""
+PERMANENT = 500
+GOING_AWAY = 421
+
+_log = logs.logger("mail")
+
+
+class ServerUnusable(Exception):
+    """No mail can be delivered now."""
+
+    def __init__(self, code: MailCode, detail: str) -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.detail = detail
+
+
+def deliver_due() -> int:
+    """Deliver what is due, one after the other over one connection; how many were sent."""
+    claims.recover()
+    return _deliver_all(claims.claim_next)
+
+
+def deliver_one(mail_id: int) -> bool:
+    """Deliver this mail now, unless another process has it; whether it was sent."""
+    found = iter([claims.claim_one(mail_id)])
+    return bool(_deliver_all(lambda: next(found, None)))
+
+
+def _deliver_all(following: Callable[[], OutboxMail | None]) -> int:
+    number = 0
+    ends = time.monotonic() + BATCH_S
+    channel: Any = get_connection()
+    try:
+        while time.monotonic() < ends and (mail := following()) is not None:
+            try:
+                number += _deliver(channel, mail)
+            except ServerUnusable as problem:
+                # The others would meet the same: they keep their turn.
+                claims.try_later(mail, problem.code, problem.detail)
+                _log.warning("mail server", mail=mail.pk, code=problem.code.value)
+                break
+    finally:
+        _close(channel)
+    if number:
+        claims.wake()
+    return number
+
+
+def _deliver(channel: Any, mail: OutboxMail) -> bool:
+    """Whether it was sent; its row says what else became of it. Raises `ServerUnusable`."""
+    if mail.expires is not None and mail.expires <= timezone.now():
+        claims.failed(mail, MailCode.EXPIRED)
+        return False
+    _open(channel)
+    try:
+        _hand_over(channel, mail)
+    except claims.ClaimLost:
+        _close(channel)
+        return False
+    except Unsure:
+        claims.failed(mail, MailCode.UNSURE)
+        _log.error("mail unsure", mail=mail.pk, template=mail.template)
+        _close(channel)
+        return False
+    except smtplib.SMTPRecipientsRefused as error:
+        return _refused(mail, *next(iter(error.recipients.values())))
+    except smtplib.SMTPDataError as error:
+        return _refused(mail, error.smtp_code, error.smtp_error)
+    except (OSError, ValueError) as error:
+        # Among them all else that smtplib raises.
+        raise _unusable(error) from error
+    claims.sent(mail)
+    _log.info("mail sent", mail=mail.pk, template=mail.template)
+    return True
+
+
+def _open(channel: Any) -> None:
+    try:
+        channel.open()
+    except (OSError, ValueError) as error:
+        raise _unusable(error) from error
+
+
+def _hand_over(channel: Any, mail: OutboxMail) -> None:
+    if isinstance(channel, EmailBackend):
+        channel.before_text(lambda: claims.hand_over(mail))
+    else:
+        claims.hand_over(mail)
+    channel.send_messages([message_of(mail)])
+
+
+def _refused(mail: OutboxMail, code: int, said: bytes | str) -> bool:
+    """The server answered no to this mail: for good, or for now."""
+    if code == GOING_AWAY:
+        raise ServerUnusable(MailCode.UNREACHABLE, _words(code, said))
+    if code >= PERMANENT:
+        claims.bounced(mail, _words(code, said))
+        _log.warning("mail refused", mail=mail.pk, template=mail.template, smtp=code)
+    else:
+        claims.try_later(mail, MailCode.LATER, _words(code, said))
+    return False
+
+
+def _unusable(error: OSError | ValueError) -> ServerUnusable:
+    """Wrong settings are told apart from a server that is away: only a person mends them."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        permanent = error.smtp_code >= PERMANENT
+        code = MailCode.SETTINGS if permanent else MailCode.UNREACHABLE
+        return ServerUnusable(code, _words(error.smtp_code, error.smtp_error))
+    certain = isinstance(error, ValueError | smtplib.SMTPNotSupportedError)
+    code = MailCode.SETTINGS if certain else MailCode.UNREACHABLE
+    return ServerUnusable(code, f"{type(error).__name__}: {error}")
+
+
+def _words(code: int, said: bytes | str) -> str:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return f"{code} {' '.join(text.split())}"
+
+
+def _close(channel: Any) -> None:
+    # Whatever happens while we say goodbye, the mails' rows are written already.
+    with contextlib.suppress(OSError, smtplib.SMTPException):
+        channel.close()
