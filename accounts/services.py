@@ -12,7 +12,10 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts import roles
 from accounts.models import Account, AccountState, ApiToken, LoginLink, Person
+from accounts.models.account import NAME_MOST
+from accounts.text import clean_name
 from goblin_wire.problems import (
     AccountSuspended,
     BadMessage,
@@ -48,7 +51,9 @@ def create_account(email: str, *, name: str = "", language: str = "en") -> Accou
     account = Account.objects.create()
     try:
         with transaction.atomic():
-            Person.objects.create(account=account, email=address, name=name, language=language)
+            Person.objects.create(
+                account=account, email=address, name=clean_name(name, NAME_MOST), language=language
+            )
     except IntegrityError:
         raise Conflict("There is an account with this e-mail address already.") from None
     return account
@@ -61,10 +66,8 @@ def account_of(email: str) -> Account | None:
 @transaction.atomic
 def make_operator(email: str) -> Account:
     """The account of `email`, made if absent, allowed to do everything in the admin."""
-    found = account_of(email) or create_account(email)
-    account = Account.objects.select_for_update().get(pk=found.pk)
-    account.is_staff = account.is_superuser = True
-    account.save(update_fields=["is_staff", "is_superuser"])
+    account = account_of(email) or create_account(email)
+    roles.make_superuser(account)
     return account
 
 

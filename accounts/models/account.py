@@ -9,12 +9,19 @@ from __future__ import annotations
 import secrets
 import uuid
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
+
+from accounts.text import fold
+
+NAME_MOST = 200
+NAME_SEARCH_MOST = 3 * NAME_MOST
+"""Case-folding makes up to three letters of one."""
+SHOWN_NAME_MOST = 60
 
 
 class AccountState(models.TextChoices):
@@ -86,9 +93,17 @@ class Person(models.Model):
     account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="person")
     email = models.EmailField(unique=True, max_length=254)
     """Case-folded; the identity to log in with."""
-    name = models.CharField(max_length=120, blank=True, default="")
+    name = models.CharField(max_length=NAME_MOST, blank=True, default="")
+    """As `accounts.text.clean_name` leaves it."""
+    name_search = models.CharField(max_length=NAME_SEARCH_MOST, blank=True, default="")
+    """The name as `accounts.text.fold` gives it: without case and marks."""
     language = models.CharField(max_length=8, default="en")
     time_zone = models.CharField(max_length=64, default="UTC")
+    shown_name = models.CharField(max_length=SHOWN_NAME_MOST, blank=True, default="")
+    """How the leaderboard calls the volunteer; blank: it does not show this person."""
+    terms_version = models.CharField(max_length=16, blank=True, default="")
+    """The version of the terms that was accepted last; blank: none yet."""
+    terms_accepted = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -100,3 +115,11 @@ class Person(models.Model):
 
     def __str__(self) -> str:
         return self.email
+
+    def save(self, **options: Any) -> None:
+        """Keep the form that is searched beside the name."""
+        self.name_search = fold(self.name)
+        changed = options.get("update_fields")
+        if changed is not None and "name" in changed:
+            options["update_fields"] = {*changed, "name_search"}
+        super().save(**options)

@@ -66,6 +66,11 @@ def address_secret() -> bytes:
     return _secret("address-secret")
 
 
+def factor_secret() -> bytes:
+    """32 bytes: encrypts the secrets of second factors in the database."""
+    return _secret("factor-secret")
+
+
 @lru_cache(maxsize=1)
 def signing_key() -> SigningKey:
     """The key that signs capabilities now."""

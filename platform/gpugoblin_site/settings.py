@@ -11,6 +11,7 @@ from csp.constants import NONE, SELF
 
 from goblin_wire.protocol import MAX_JSON_BYTES
 from gpugoblin_site import keys, logs
+from gpugoblin_site.mail import settings as mail_settings
 from gpugoblin_site.embedded_postgres import default_data_dir
 
 _package = Path(__file__).resolve().parent
@@ -49,7 +50,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale", _package / "mail" / "locale"]
 
 INSTALLED_APPS = [
     "gpugoblin_site",
@@ -62,6 +63,9 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "accounts.allauth_config.AllauthAccountConfig",
+    "allauth.mfa",
+    "django_htmx",
     "rest_framework",
     "drf_spectacular",
     "csp",
@@ -72,11 +76,18 @@ MIDDLEWARE = [
     "gpugoblin_site.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "gpugoblin_site.middleware.ContentPolicyMiddleware",
+    "gpugoblin_site.page_middleware.PageMiddleware",
+]
+# What PageMiddleware holds, in Django's order: for what people look at only.
+PAGE_MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.middleware.LanguageMiddleware",
+    "accounts.middleware.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "gpugoblin_site.middleware.ContentPolicyMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -139,6 +150,37 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "gpugoblin_site.problems.csrf_failure"
 
+# --- log-in by code and second factor (django-allauth) ------------------------------------------
+ACCOUNT_ADAPTER = "accounts.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_USER_MODEL_EMAIL_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # our code proves the address before allauth is asked
+MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+
+# --- mail ---------------------------------------------------------------------------------------
+# smtp+tls://user:password@host:587 and the like; with none, mails are printed by whoever sends them.
+EMAIL_URL = env.str("EMAIL_URL", default="") or "consolemail://"
+_mail = mail_settings.of_url(EMAIL_URL)
+EMAIL_BACKEND = _mail.backend
+EMAIL_HOST = _mail.host
+EMAIL_PORT = _mail.port
+EMAIL_HOST_USER = _mail.user
+EMAIL_HOST_PASSWORD = _mail.password
+EMAIL_USE_TLS = _mail.starttls
+EMAIL_USE_SSL = _mail.tls
+EMAIL_FILE_PATH = _mail.folder
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str(
+    "GOBLIN_MAIL_FROM", default=f"GPU Goblin <noreply@{_site.hostname or 'localhost'}>"
+)
+GOBLIN_MAIL_BOUNCES = env.str("GOBLIN_MAIL_BOUNCES", default="")
+"""Address that mail servers send reports to (the envelope's sender); none: the one of the From."""
+GOBLIN_MAIL_AT_ONCE = env.bool("GOBLIN_MAIL_AT_ONCE", default=True)
+"""Whether the process that wrote a mail tries to send it; the scheduler does in any case."""
+
 # --- security -----------------------------------------------------------------------------------
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_JSON_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
@@ -150,6 +192,11 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if GOBLIN_TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
 SILENCED_SYSTEM_CHECKS = [
+    # These look for session, log-in, messages and CSRF in MIDDLEWARE; they are in PAGE_MIDDLEWARE.
+    "admin.E408",
+    "admin.E409",
+    "admin.E410",
+    "security.W003",
     "security.W002",  # frames are forbidden by the content security policy
     "security.W021",  # whether the name goes on the browsers' list is the operator's to decide
 ]

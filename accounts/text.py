@@ -1,0 +1,45 @@
+"""Names as people write them, and the form in which they are found."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_BARE = str.maketrans({"đ": "d", "Đ": "D"})
+"""The one letter of Vietnamese whose mark Unicode does not take apart."""
+_JOINERS = "\u200c\u200d"
+"""Format characters that belong to letters of Persian or to an emoji."""
+
+
+def fold(text: str) -> str:
+    """The text without case and marks, `đ` as `d`, spaces as one: for searching, not for showing.
+
+    Composed and decomposed letters give the same.
+    """
+    bare = unicodedata.normalize("NFD", text.translate(_BARE).casefold())
+    kept = "".join(c for c in bare if not unicodedata.combining(c) and _printed(c))
+    return unicodedata.normalize("NFC", " ".join(kept.split()))
+
+
+def clean_name(text: str, most: int) -> str:
+    """One line of at most `most` characters: NFC, without control or direction characters.
+
+    Other white space becomes single spaces. What is too long is cut, never in the midst of a letter
+    and its marks.
+    """
+    line = " ".join("".join(c if _printed(c) else _gap(c) for c in text).split())
+    composed = unicodedata.normalize("NFC", line)
+    if len(composed) <= most:
+        return composed
+    end = most
+    while end > 0 and (unicodedata.combining(composed[end]) or composed[end] in _JOINERS):
+        end -= 1
+    return composed[:end].rstrip()
+
+
+def _printed(character: str) -> bool:
+    """Not a control, direction, private, surrogate or unassigned character."""
+    return unicodedata.category(character)[0] != "C" or character in _JOINERS
+
+
+def _gap(character: str) -> str:
+    return " " if character.isspace() else ""
