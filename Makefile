@@ -2,7 +2,7 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt lock openapi clean \
+.PHONY: help demo up test faults lint fmt lock openapi screenshots clean \
         bench-matmul bench-dispatch bench-verification bench-report
 
 PYTHON ?= python3
@@ -32,6 +32,9 @@ up: $(VENV)/runtime.stamp  ## the same network, left running until Ctrl-C
 test: $(VENV)/test.stamp  ## everything that must pass
 	@$(GUARD) $(BIN)/python tools/check.py
 
+screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, light and dark, vi and en
+	@$(GUARD) $(BIN)/python -m tests.browser.screenshots .screenshots
+
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
 	@$(GUARD) $(BIN)/python -m tests.faults
 
@@ -60,7 +63,7 @@ lock: $(VENV)/created.stamp  ## rewrite constraints.txt from what is newest
 	@$(GUARD) $(INTERPRETER) tools/lock.py
 
 clean:  ## remove the environment and the caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/created.stamp:
 	@$(GUARD) $(INTERPRETER) tools/environment.py $(VENV)
