@@ -8,7 +8,7 @@ from uuid import UUID
 
 from accounts.authentication import Principal
 from goblin_wire.exchange import Ended, ExchangeRequest, Holding, Lease, Settled
-from goblin_wire.states import LeaseState
+from goblin_wire.states import Activity, LeaseState
 from workunits.capabilities import lease_message
 from workunits.changes import BLAMELESS_RETURNS
 from workunits.claims import Grant, columns
@@ -16,6 +16,7 @@ from workunits.database import Query, Row, query, rows
 from workunits.hosts import Sender
 from workunits.identifiers import uuids
 from workunits.leasetime import failures_sql
+from workunits.models.hosts import PAUSED, READY, STOPPING, WORKING
 
 # What a verdict is just being written on is renewed the next time: waiting for it could end in a
 # deadlock.
@@ -96,7 +97,9 @@ WITH units AS (
 )
 UPDATE workunits_host
 SET seq = %(seq)s, nonce = %(nonce)s, answered = %(answered)s, granted = %(granted)s,
-    version = %(version)s, last_seen = now(),
+    version = %(version)s, last_seen = now(), token_id = %(token)s,
+    doing = %(doing)s::text, resumes = now() + make_interval(secs => %(resumes)s::float8),
+    doing_since = CASE WHEN doing = %(doing)s::text THEN doing_since ELSE now() END,
     accepted = accepted + %(accepted)s, rejected = rejected + %(rejected)s,
     failed_in_row = {_FAILED_IN_ROW},
     failed_at = CASE WHEN %(failed)s > 0 THEN now() ELSE failed_at END
@@ -222,8 +225,12 @@ def write(
     grants: list[Grant],
     told: Standing,
     answered: list[UUID],
+    notice: str,
 ) -> Query:
-    """What writes the whole answer: the new leases, what was told, and the host's place."""
+    """What writes the whole answer: the new leases, what was told, and the host's place.
+
+    `notice`: the code of why the host got no work, or `ok`.
+    """
     accepted = sum(each.verdict == LeaseState.ACCEPTED for each in told.settled)
     rejected = sum(each.verdict == LeaseState.REJECTED for each in told.settled)
     failed = sum(each.code not in BLAMELESS_RETURNS for each in message.returned)
@@ -239,8 +246,20 @@ def write(
             "answered": answered,
             "granted": len(grants),
             "version": message.version,
+            "token": principal.token_id,
+            "doing": _doing(message, bool(grants or told.open), notice),
+            "resumes": message.resumes_s or None,
             "accepted": accepted,
             "rejected": rejected,
             "failed": failed + rejected,
         },
     )
+
+
+def _doing(message: ExchangeRequest, holds: bool, notice: str) -> str:
+    """What the machine's page says that it does."""
+    if message.activity is not Activity.RUNNING:
+        return PAUSED if message.activity is Activity.PAUSED else STOPPING
+    if holds:
+        return WORKING
+    return READY if notice == "ok" else notice

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from goblin_wire.states import LeaseState
+from goblin_wire.states import LeaseState, UnitState
 from workunits import limits, quorum
-from workunits.database import Query, query, together
+from workunits.database import Query, Row, query, together
 from workunits.leasetime import failures_sql
 from workunits.quorum import Copy, Deed, Happening
 from workunits.snapshot import Held
@@ -96,7 +96,7 @@ _CLOSED = """closed AS (
   DELETE FROM workunits_opening WHERE unit_id = ANY(%(closed)s)
 )"""
 
-# The standing follows what the ledger took, so the two cannot differ.
+# Standing and daily sums follow what the ledger took, so they cannot differ from it.
 _FAILED_IN_ROW = failures_sql(
     "(CASE WHEN excluded.accepted > 0 THEN 0 ELSE s.failed_in_row END)", "excluded.failed_in_row"
 )
@@ -108,7 +108,14 @@ _STANDINGS = f"""credited AS (
   WHERE NOT EXISTS (SELECT 1 FROM research_access_labmember m
                     WHERE m.lab_id = v.lab AND m.account_id = v.account OFFSET 0)
   ON CONFLICT (lease_id, kind) DO NOTHING
-  RETURNING account_id, flops
+  RETURNING account_id, flops,
+            (%(c_work)s::text[])[array_position(%(c_lease)s::uuid[], lease_id)] AS work
+), earned_by_day AS (
+  INSERT INTO workunits_creditday AS d (account_id, day, kind, flops, units)
+  SELECT account_id, (now() AT TIME ZONE 'UTC')::date, work, sum(flops), count(*)
+  FROM credited GROUP BY account_id, work ORDER BY account_id, work
+  ON CONFLICT (account_id, day, kind) DO UPDATE
+  SET flops = d.flops + excluded.flops, units = d.units + excluded.units
 ), earned AS (
   SELECT account_id, sum(flops) AS flops FROM credited GROUP BY account_id
 ), standings AS (
@@ -137,6 +144,21 @@ _DAYS = """days AS (
   SET flops = d.flops + excluded.flops, units = d.units + excluded.units
 )"""
 
+_HOURS = """hours AS (
+  INSERT INTO workunits_jobhour AS h
+         (job_id, hour, units, flops, input_bytes, output_bytes, put_aside)
+  SELECT v.job, date_trunc('hour', now(), 'UTC'), v.units, v.flops, v.input, v.output, v.aside
+  FROM unnest(%(h_job)s::bigint[], %(h_units)s::bigint[], %(h_flops)s::numeric[],
+              %(h_input)s::numeric[], %(h_output)s::numeric[], %(h_aside)s::bigint[])
+       AS v(job, units, flops, input, output, aside)
+  ORDER BY v.job
+  ON CONFLICT (job_id, hour) DO UPDATE
+  SET units = h.units + excluded.units, flops = h.flops + excluded.flops,
+      input_bytes = h.input_bytes + excluded.input_bytes,
+      output_bytes = h.output_bytes + excluded.output_bytes,
+      put_aside = h.put_aside + excluded.put_aside
+)"""
+
 _EVENTS = """
 INSERT INTO workunits_event (lab_id, job_id, unit_id, lease_id, kind, code, reason)
 SELECT * FROM unnest(%(e_lab)s::bigint[], %(e_job)s::bigint[], %(e_unit)s::bigint[],
@@ -154,6 +176,7 @@ _PARTS: dict[str, str] = {
     "closed": _CLOSED,
     "s_account": _STANDINGS,
     "d_lab": _DAYS,
+    "h_job": _HOURS,
 }
 """The array that makes a part needed -> the part. Parts with nothing to do would still cost."""
 
@@ -191,6 +214,7 @@ _ARRAYS = (
     "c_account",
     "c_lab",
     "c_flops",
+    "c_work",
     "s_account",
     "s_accepted",
     "s_rejected",
@@ -198,6 +222,12 @@ _ARRAYS = (
     "d_lab",
     "d_flops",
     "d_units",
+    "h_job",
+    "h_units",
+    "h_flops",
+    "h_input",
+    "h_output",
+    "h_aside",
     "e_lab",
     "e_job",
     "e_unit",
@@ -227,6 +257,23 @@ class Figures:
     accepted: int = 0
     rejected: int = 0
     failed: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a batch of changes means for one job."""
+
+    units: int = 0
+    flops: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    put_aside: int = 0
+
+    def verified(self, unit: Row) -> None:
+        self.units += 1
+        self.flops += unit.flops
+        self.input_bytes += unit.input_bytes
+        self.output_bytes += unit.output_bytes
 
 
 @dataclass(slots=True)
@@ -275,6 +322,7 @@ class Changes:
         self._lease_rows(arrays)
         self._unit_rows(arrays)
         self._ledger_rows(arrays)
+        self._hour_rows(arrays)
         self._event_rows(arrays)
         needed = tuple(name for name in _PARTS if arrays[name])
         arrays["lapse"] = limits.REPORT_LIFETIME_S
@@ -350,7 +398,25 @@ class Changes:
                 arrays["c_account"].append(copy.account)
                 arrays["c_lab"].append(held.row.lab_id)
                 arrays["c_flops"].append(held.row.flops)
+                arrays["c_work"].append(held.row.job_kind)
         _figure_rows(arrays, figures, days)
+
+    def _hour_rows(self, arrays: dict[str, list[Any]]) -> None:
+        tallies: dict[int, Tally] = defaultdict(Tally)
+        for held in self._touched.values():
+            before, after = self._before[held.row.id].state, held.unit.state
+            if after is UnitState.ACCEPTED is not before:
+                tallies[held.row.job_id].verified(held.row)
+            aside = (after is UnitState.QUARANTINED) - (before is UnitState.QUARANTINED)
+            if aside:
+                tallies[held.row.job_id].put_aside += aside
+        for job, each in sorted(tallies.items()):
+            arrays["h_job"].append(job)
+            arrays["h_units"].append(each.units)
+            arrays["h_flops"].append(each.flops)
+            arrays["h_input"].append(each.input_bytes)
+            arrays["h_output"].append(each.output_bytes)
+            arrays["h_aside"].append(each.put_aside)
 
     def _event_rows(self, arrays: dict[str, list[Any]]) -> None:
         for held, action in self._actions:

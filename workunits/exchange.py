@@ -27,6 +27,7 @@ from workunits import (
     notices,
     reports,
     snapshot,
+    switches,
 )
 from workunits.answers import Standing
 from workunits.capabilities import lease_message
@@ -61,12 +62,14 @@ class Answer(NamedTuple):
 def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
     """Answer one message of a client.
 
-    Raises `UnsupportedProtocol`, `CopiedHost` or `NotAllowed`; nothing was taken then.
+    Raises `UnsupportedProtocol`, `CopiedHost`, `HostRemoved` or `NotAllowed`; nothing was taken
+    then.
     """
     require_protocol(message.protocol)
     uid = UUID(hex=message.host)
     with transaction.atomic():
         sender, held = _open(principal, uid, message)
+        hosts.require_present(sender)
         if hosts.is_retry(sender, message):
             return _replay(principal, uid, sender, message)
         ids = reports.ids_of(message.done, message.returned)
@@ -76,7 +79,15 @@ def exchange(principal: Principal, message: ExchangeRequest) -> ExchangeReply:
         database.finish(
             [
                 *hosts.note_devices(sender, message.want),
-                answers.write(principal, sender, message, answer.grants, answer.standing, answered),
+                answers.write(
+                    principal,
+                    sender,
+                    message,
+                    answer.grants,
+                    answer.standing,
+                    answered,
+                    answer.notice.code,
+                ),
             ]
         )
     unknown = taken.unknown(message.done)
@@ -93,7 +104,7 @@ def _open(
     ids = reports.ids_of(message.done, message.returned)
     first = [
         hosts.lock(principal.account_id, lasting=bool(ids)),
-        hosts.find(principal.account_id, uid),
+        hosts.find(principal.account_id, uid, message.version),
     ]
     if any(each.capability for each in message.done):
         found = database.together(first)
@@ -102,7 +113,7 @@ def _open(
     else:
         locking = snapshot.of_leases(ids, account=principal.account_id) if ids else []
         found = database.together([*first, *locking])
-    sender = hosts.sender_of(found[1]) or hosts.make(principal.account_id, uid)
+    sender = hosts.sender_of(found[1]) or hosts.make(principal, uid, message.label, message.version)
     return sender, snapshot.held_units(*found[2:]) if ids else {}
 
 
@@ -115,12 +126,15 @@ def _decide(
     listed = set(uuids([each.lease for each in message.holding]))
     again = [lease for lease in standing.open if lease not in listed]
     pause = _pause(sender)
-    allowance = 0 if pause else _allowance(sender, standing)
+    is_off = sender.switched_off is not None
+    allowance = 0 if pause or is_off else _allowance(sender, standing)
     claim = Claim(principal.account_id, allowance)
     claim.take(hungry, candidates.candidates(jobs))
     notice = notices.NONE
-    if claim.short and not claim.grants:
-        notice = _why(standing, claim, pause, allowance)
+    if sender.switched_off is not None:
+        notice = Notice(switches.CODE, sender.switched_off)
+    elif claim.short and not claim.grants:
+        notice = _why(principal, standing, claim, pause, allowance)
     limited = claim.allowance <= 0 or bool(claim.refusal)
     return Answer(standing, claim.grants, again, claim.short, notice, pause, limited)
 
@@ -168,13 +182,15 @@ def _pause(sender: Sender) -> float:
     return max([0.0, *waits])
 
 
-def _why(standing: Standing, claim: Claim, pause: float, allowance: int) -> Notice:
+def _why(
+    principal: Principal, standing: Standing, claim: Claim, pause: float, allowance: int
+) -> Notice:
     if pause:
         return notices.slowed_down(pause)
     if claim.refusal:
         return notices.LAB_LIMITS[claim.refusal]
     if allowance:
-        return notices.no_work(claim.short)
+        return notices.no_work(principal.account_id, claim.short)
     if len(standing.open) >= limits.MAX_OPEN_LEASES_PER_HOST:
         return notices.host_limit(limits.MAX_OPEN_LEASES_PER_HOST)
     return notices.account_limit(limits.NEW_ACCOUNT_OPEN_LEASES, limits.NEW_ACCOUNT_UNITS)

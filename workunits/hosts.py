@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from accounts.authentication import Principal
+from accounts.text import clean_name
 from goblin_wire.exchange import ExchangeRequest, Want
-from goblin_wire.problems import CopiedHost, NotAllowed
-from workunits import limits
+from goblin_wire.problems import CopiedHost, HostRemoved, NotAllowed
+from workunits import limits, switches
 from workunits.database import Query, Row, query, rows, run
 from workunits.leasetime import clamped_speed
 
@@ -27,15 +29,22 @@ class Sender(NamedTuple):
     account_proven: int
     account_failed_in_row: int
     account_failed_at: datetime | None
+    removed: bool
     now: datetime
+    switched_off: str | None
+    """The sentence of the switch that keeps work from it, if one does."""
 
+
+LABEL_MOST = 100
+"""Characters of a machine's name."""
 
 _COLUMNS = """
     h.id, h.seq, h.nonce, h.answered, h.granted, h.failed_in_row, h.failed_at,
     h.devices_seen IS NULL OR h.devices_seen < now() - interval '20 seconds' AS devices_due,
     coalesce(s.proven, 0) AS account_proven,
     coalesce(s.failed_in_row, 0) AS account_failed_in_row,
-    s.failed_at AS account_failed_at, now() AS now"""
+    s.failed_at AS account_failed_at, h.removed IS NOT NULL AS removed, now() AS now,
+    w.sentence AS switched_off"""
 
 # A lost claim is just made again, a lost report is not.
 _LOCK = """
@@ -46,12 +55,17 @@ SELECT pg_advisory_xact_lock(%(account)s) AS locked,
 _FIND = f"""
 SELECT {_COLUMNS} FROM workunits_host h
 LEFT JOIN workunits_standing s ON s.account_id = h.account_id
+{switches.OF_HOST}
 WHERE h.account_id = %(account)s AND h.uid = %(uid)s"""  # noqa: S608
 
 _MAKE = f"""
-INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, created,
-                            last_seen, failed_in_row, rejected, accepted)
-SELECT %(account)s, %(uid)s, -1, '', '{{}}', 0, '', now(), now(), 0, 0, 0
+INSERT INTO workunits_host (account_id, uid, seq, nonce, answered, granted, version, label,
+                            created, last_seen, failed_in_row, rejected, accepted)
+SELECT %(account)s, %(uid)s, -1, '', '{{}}', 0, '',
+       coalesce(nullif(%(label)s, ''),
+                (SELECT left(t.label, {LABEL_MOST}) FROM accounts_apitoken t
+                 WHERE t.id = %(token)s), ''),
+       now(), now(), 0, 0, 0
 WHERE (SELECT count(*) FROM workunits_host WHERE account_id = %(account)s)
       < {limits.MAX_HOSTS_PER_ACCOUNT}
 ON CONFLICT (account_id, uid) DO NOTHING"""  # noqa: S608
@@ -81,9 +95,12 @@ def lock(account: int, *, lasting: bool) -> Query:
     return query(_LOCK, {"account": account, "lasting": lasting})
 
 
-def find(account: int, uid: UUID) -> Query:
-    """What finds the account's host with this id; `sender_of` takes its rows."""
-    return query(_FIND, {"account": account, "uid": uid})
+def find(account: int, uid: UUID, version: str) -> Query:
+    """What finds the account's host with this id; `sender_of` takes its rows.
+
+    `version`: of its client, as the message says.
+    """
+    return query(_FIND, {"account": account, "uid": uid, "version": version})
 
 
 def sender_of(found: list[Row]) -> Sender | None:
@@ -91,16 +108,26 @@ def sender_of(found: list[Row]) -> Sender | None:
     return Sender(*found[0]) if found else None
 
 
-def make(account: int, uid: UUID) -> Sender:
-    """A host that says its first message. Raises `NotAllowed` for an account with far too many."""
-    parameters = {"account": account, "uid": uid}
-    run(_MAKE, parameters)
-    sender = sender_of(rows(_FIND, parameters))
+def make(principal: Principal, uid: UUID, label: str, version: str) -> Sender:
+    """A host that says its first message, called as it says or as its sign-in said.
+
+    Raises `NotAllowed` for an account with far too many.
+    """
+    parameters = {"account": principal.account_id, "uid": uid}
+    named = {"token": principal.token_id, "label": clean_name(label, LABEL_MOST)}
+    run(_MAKE, {**parameters, **named})
+    sender = sender_of(rows(_FIND, {**parameters, "version": version}))
     if sender is None:
         raise NotAllowed(
             f"An account has at most {limits.MAX_HOSTS_PER_ACCOUNT} machines and copies of them."
         )
     return sender
+
+
+def require_present(sender: Sender) -> None:
+    """Raise `HostRemoved` for a machine that its person removed."""
+    if sender.removed:
+        raise HostRemoved
 
 
 def is_retry(sender: Sender, message: ExchangeRequest) -> bool:

@@ -11,9 +11,9 @@ from workunits.database import Query, Row, query, together
 from workunits.quorum import Copy, Judgement, Unit
 
 _COLUMNS = """
-    u.id, u.uid, u.job_id, u.lab_id, u.position, u.flops, u.memory, u.catalogue, u.output_bytes,
-    u.policy, u.copies, u.state, u.wanted, u.issued, u.spared, u.code, u.chosen,
-    j.state AS job_state"""
+    u.id, u.uid, u.job_id, u.lab_id, u.position, u.flops, u.memory, u.catalogue, u.input_bytes,
+    u.output_bytes, u.policy, u.copies, u.state, u.wanted, u.issued, u.spared, u.code, u.chosen,
+    j.state AS job_state, j.kind AS job_kind"""
 
 _LOCK = f"""
 SELECT {_COLUMNS} FROM workunits_unit u JOIN workunits_job j ON j.id = u.job_id

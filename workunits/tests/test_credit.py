@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, connections, transaction
+from django.db.models import Sum
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -19,7 +21,7 @@ from goblin_wire.exchange import Returned
 from goblin_wire.states import Policy, VerdictKind
 from workunits import sweeps
 from workunits.database import rows
-from workunits.models import CreditEntry, Lease, Standing, Unit
+from workunits.models import CreditDay, CreditEntry, Job, JobHour, Lease, Standing, Unit
 from workunits.tests.world import Researcher, Volunteer, done, verdict
 
 CONNECTIONS = 8
@@ -126,12 +128,38 @@ def check_books(lab: int) -> None:
     )
     assert {x.unit_id for x in openings} == {unit.pk for unit in units if unit.wanted}
     total = sum(x.flops for x in CreditEntry.objects.filter(lab_id=lab))
+    _check_sums(lab)
     assert total == sum(
         x.flops
         for x in Standing.objects.filter(
             account_id__in=CreditEntry.objects.filter(lab_id=lab).values("account_id")
         )
     )
+
+
+def _check_sums(lab: int) -> None:
+    """The tables of sums say what the ledger and the units say."""
+    ledger: dict[tuple[int, Any], int] = defaultdict(int)
+    for entry in CreditEntry.objects.all():
+        ledger[entry.account_id, entry.created.date()] += entry.flops
+    days: dict[tuple[int, Any], int] = defaultdict(int)
+    for day in CreditDay.objects.filter(account_id__in={account for account, _ in ledger}):
+        days[day.account_id, day.day] += int(day.flops)
+    assert days == ledger
+    for job in Job.objects.filter(lab_id=lab):
+        units = Unit.objects.filter(job=job)
+        verified = units.filter(state="accepted")
+        told = JobHour.objects.filter(job=job).aggregate(
+            Sum("units"), Sum("flops"), Sum("input_bytes"), Sum("output_bytes"), Sum("put_aside")
+        )
+        assert [int(told[f"{name}__sum"] or 0) for name in TALLIES] == [
+            verified.count(),
+            *(sum(verified.values_list(name, flat=True)) for name in TALLIES[1:4]),
+            units.filter(state="quarantined").count(),
+        ]
+
+
+TALLIES = ("units", "flops", "input_bytes", "output_bytes", "put_aside")
 
 
 @pytest.mark.django_db(transaction=True)

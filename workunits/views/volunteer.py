@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest
-from goblin_wire.problems import CopiedHost, NotAllowed, UnsupportedProtocol
+from goblin_wire.problems import CopiedHost, HostRemoved, NotAllowed, UnsupportedProtocol
 from goblin_wire.tokens import Scope
 from goblin_wire.volunteer import VolunteerStatus
 from gpugoblin_site.api import Call, endpoint
@@ -18,7 +18,7 @@ from workunits.exchange import exchange as answer
     request=ExchangeRequest,
     reply=ExchangeReply,
     scope=Scope.VOLUNTEER,
-    problems=(CopiedHost, NotAllowed, UnsupportedProtocol),
+    problems=(CopiedHost, HostRemoved, NotAllowed, UnsupportedProtocol),
 )
 def exchange(call: Call[ExchangeRequest]) -> ExchangeReply:
     """Report what is finished, renew what is held, and take what is wanted."""
