@@ -213,6 +213,12 @@ def test_row_10_not_ready_and_expired_are_two_things(lab: gpugoblin.Lab, fake: F
         other.exception(timeout=0)
 
 
+def test_a_wait_of_no_length_is_refused(lab: gpugoblin.Lab) -> None:
+    job = submitted(lab)
+    with pytest.raises(ValueError, match="number of seconds"):
+        job.result(timeout=float("nan"), show=False)
+
+
 def test_row_13_a_job_without_volunteers_says_what_it_waits_for(
     lab: gpugoblin.Lab, fake: FakeLab
 ) -> None:

@@ -128,10 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     # Only the computing processes calculate; here BLAS would start threads for nothing.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    # Loaded late: a wrong argument should be told at once.
-    from goblin_client import commands
-
     try:
+        # Loaded late: a wrong argument should be told at once.
+        from goblin_client import commands
+
         return int(getattr(commands, arguments.command)(arguments))
     except ClientError as error:
         sys.stderr.write(f"goblin-client: {error}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from argparse import Namespace
@@ -20,7 +21,7 @@ from goblin_client.joining import check_token, sign_in
 from goblin_client.showing import render
 from goblin_client.site import Site, check_site
 from goblin_client.store import Store
-from goblin_client.supervisor import FOREVER, RunOptions, Supervisor
+from goblin_client.supervisor import RunOptions, Supervisor
 from goblin_wire.fields import sentence
 from goblin_wire.problems import Problem
 from goblin_wire.signin import SignInCode
@@ -91,12 +92,12 @@ def _local(state: StateDirectory) -> dict[str, Any]:
     except NotRunning:
         store = Store(state.database)
         try:
-            paused = store.fact("paused_until")
+            paused = store.paused_until()
             return {
                 **snapshot.of_store(store),
                 "running": False,
                 "paused": paused is not None,
-                "paused_until": None if paused in (None, FOREVER) else float(paused or 0),
+                "paused_until": None if paused == math.inf else paused,
             }
         finally:
             store.close()
@@ -138,8 +139,7 @@ def _steer(state: StateDirectory, command: Command) -> None:
         control.ask(state.socket, command)
     except NotRunning:
         store = Store(state.database)
-        wanted = None if command.name == "resume" else str(command.until or FOREVER)
-        store.set_facts(paused_until=wanted)
+        store.pause(None if command.name == "resume" else command.until or math.inf)
         store.close()
 
 

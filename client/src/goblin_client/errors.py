@@ -25,6 +25,10 @@ class NotJoined(ClientError):
     """This machine has not joined a site; run `goblin-client join` first."""
 
 
+class StateDamaged(ClientError):
+    """What the state directory holds cannot be read."""
+
+
 class OtherRun(ClientError):
     """Another process works in this state directory."""
 

@@ -5,6 +5,7 @@ A transaction is on disk or it never was, whenever the process is killed.
 
 from __future__ import annotations
 
+import math
 import secrets
 import sqlite3
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from goblin_client.errors import StateDamaged
 from goblin_wire.exchange import Lease
 
 SCHEMA = """
@@ -98,12 +100,33 @@ class Store:
     def host(self) -> tuple[str, int]:
         """Our host id and the number of the last message sent; made at the first call."""
         host = self.fact("host")
-        return (self.new_host(), 0) if host is None else (host, int(self.fact("seq") or 0))
+        return (self.new_host(), 0) if host is None else (host, int(self._number("seq") or 0))
 
     def new_host(self) -> str:
         host = secrets.token_hex(16)
         self.set_facts(host=host, seq="0")
         return host
+
+    def paused_until(self) -> float | None:
+        """Until when (Unix time) the owner wants no work, infinity for an open end; or none."""
+        return self._number("paused_until")
+
+    def pause(self, until: float | None) -> None:
+        """Remember a pause; none ends it."""
+        self.set_facts(paused_until=None if until is None else str(until))
+
+    def _number(self, name: str) -> float | None:
+        value = self.fact(name)
+        try:
+            number = None if value is None else float(value)
+        except ValueError:
+            number = math.nan
+        if number is not None and math.isnan(number):
+            raise StateDamaged(
+                f"The state of this client is damaged ({name} is no number); to start afresh:"
+                " goblin-client leave, then join again."
+            )
+        return number
 
     def keep(self, result: KeptResult, *, uploaded: bool) -> None:
         self._db.execute(
@@ -116,10 +139,7 @@ class Store:
     def results(self) -> list[tuple[KeptResult, bool]]:
         """The results that are not settled, oldest first, and whether they were uploaded."""
         found = self._db.execute("SELECT record, uploaded FROM result ORDER BY made")
-        return [
-            (msgspec.msgpack.decode(record, type=KeptResult), bool(uploaded))
-            for record, uploaded in found
-        ]
+        return [(kept, bool(uploaded)) for record, uploaded in found if (kept := _kept(record))]
 
     def settle(self, settlement: Settlement) -> None:
         """Forget a result and remember what became of it."""
@@ -148,6 +168,14 @@ class Store:
         """How many leases ended with each verdict, as far as remembered."""
         found = self._db.execute("SELECT verdict, count(*) FROM settled GROUP BY verdict")
         return {str(verdict): int(count) for verdict, count in found}
+
+
+def _kept(record: bytes) -> KeptResult | None:
+    """None for a record that cannot be read: its lease runs out, and others compute the unit."""
+    try:
+        return msgspec.msgpack.decode(record, type=KeptResult)
+    except msgspec.DecodeError:
+        return None
 
 
 def _settlement(row: tuple[Any, ...]) -> Settlement:

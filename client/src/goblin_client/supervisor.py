@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import signal
 import time
@@ -33,7 +34,6 @@ STOP_S = 4.0
 """After this long the program ends, whatever is still under way."""
 LONGEST_SLEEP_S = 3600.0
 """The system takes no time that is too large, whoever told it."""
-FOREVER = "forever"
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class Supervisor:
         for file in self._directory.results.iterdir():
             if file.name.partition(".")[0] not in self._held:
                 file.unlink()
-        paused = self._store.fact("paused_until")
+        paused = self._store.paused_until()
         if paused is not None:
-            until = None if paused == FOREVER else now + float(paused) - unix
+            until = None if paused == math.inf else now + paused - unix
             self._events.put(events.PauseAsked(until))
 
     # --- the loop --------------------------------------------------------------------------------
@@ -188,10 +188,10 @@ class Supervisor:
         now, unix = time.monotonic(), time.time()
         if command.name == "pause":
             until = None if command.until is None else now + command.until - unix
-            self._store.set_facts(paused_until=str(command.until or FOREVER))
+            self._store.pause(command.until or math.inf)
             self._events.put(events.PauseAsked(until))
         elif command.name == "resume":
-            self._store.set_facts(paused_until=None)
+            self._store.pause(None)
             self._events.put(events.ResumeAsked())
         elif command.name == "leave":
             self._events.put(events.StopAsked())

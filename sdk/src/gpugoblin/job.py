@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import time
@@ -106,8 +107,8 @@ class Job:
         """Wait for the result and return it: a read-only memory map where the lab node's file is
         shared with this machine, else a download (`to`: into this `.npy` file).
 
-        Raises `NotReady` after `timeout` seconds, `JobFailed`, `JobCancelled`, `ResultExpired`.
-        Ctrl-C ends the wait and not the job.
+        Raises `NotReady` after `timeout` seconds, `JobFailed`, `JobCancelled`, `ResultExpired`;
+        `ValueError` for a timeout that is not a number. Ctrl-C ends the wait and not the job.
         """
         view = self._view(show)
         try:
@@ -172,6 +173,10 @@ class Job:
         return f"/v1/jobs/{segment(self.id)}"
 
     def _wait(self, timeout: float | None, view: View) -> None:
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError(
+                "timeout is a number of seconds, or None to wait for as long as it takes"
+            )
         deadline = None if timeout is None else time.monotonic() + timeout
         info = self._info
         following = changes(self.connection, self.id, deadline=deadline, note=view.note)
