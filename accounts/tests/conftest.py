@@ -12,6 +12,7 @@ from django.db import connection
 from accounts import services
 from accounts.models import Account
 from research_access import services as access
+from research_access.management.commands.make_network_people import approved_request
 from research_access.models import Lab
 
 
@@ -25,9 +26,7 @@ def lab() -> Lab:
     """A lab whose owner is `researcher@example.org`."""
     reviewer = services.make_operator("reviewer@example.org")
     researcher = services.create_account("researcher@example.org")
-    request = access.draft_request(researcher, title="t", purpose="p")
-    access.submit_request(request, researcher)
-    access.approve(request, reviewer)
+    approved_request(researcher, reviewer)
     return access.create_lab(researcher, "Lab")
 
 

@@ -19,6 +19,7 @@ from goblin_wire.signin import SignInCode, SignInStart, SignInToken
 from goblin_wire.states import SignInState
 from goblin_wire.tokens import Scope
 from research_access import services as access
+from research_access.management.commands.make_network_people import approved_request
 from research_access.models import Lab
 
 pytestmark = pytest.mark.django_db
@@ -139,9 +140,7 @@ def test_lab_that_is_named(lab: Lab, account: Account) -> None:
 
 
 def test_lab_must_be_chosen_among_several(lab: Lab) -> None:
-    request = access.draft_request(lab.owner, title="t", purpose="p")
-    access.submit_request(request, lab.owner)
-    access.approve(request, Account.objects.get(is_staff=True))
+    approved_request(lab.owner, Account.objects.get(is_staff=True))
     second = access.create_lab(lab.owner, "Second")
     code = started(Scope.LAB)
     with pytest.raises(wire.NotAllowed, match="Choose"):

@@ -1,202 +1,240 @@
-"""The moves of a request for access, and its history that nobody can change."""
+"""What applicants do: one open request, a kept draft, sending, talking, withdrawing."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import IntegrityError, connection, transaction
+from django.utils import translation
 
 from accounts import services as accounts
 from accounts.models import Account
 from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed
-from goblin_wire.states import REQUEST_MOVES, RequestState
+from goblin_wire.states import RequestState
+from gpugoblin_site.mail.models import OutboxMail
 from research_access import services
-from research_access.models import AccessRequest, Decision, HistoryIsFixed, Lab, LabState
+from research_access.models import AccessRequest
+from research_access.tests.conftest import speaks
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_straight_way(draft: AccessRequest, researcher: Account, reviewer: Account) -> None:
-    services.submit_request(draft, researcher)
-    services.ask_info(draft, reviewer, "Which data?")
-    services.edit_request(draft, researcher, purpose="Folding, of public data.")
-    services.submit_request(draft, researcher)
-    services.approve(draft, reviewer, reason="Good.", daily_flops=10**15)
-    draft.refresh_from_db()
-    assert draft.state == RequestState.APPROVED
-    assert draft.submitted is not None
-    moves = list(draft.decisions.order_by("id").values_list("to_state", "actor_id", "reason"))
-    assert moves == [
-        ("submitted", researcher.pk, ""),
-        ("info_asked", reviewer.pk, "Which data?"),
-        ("submitted", researcher.pk, ""),
-        ("approved", reviewer.pk, "Good."),
-    ]
-    assert services.approved_flops(draft) == 10**15
+def mails(template: str) -> list[OutboxMail]:
+    return list(OutboxMail.objects.filter(template=template))
 
 
-MOVES: dict[RequestState, Callable[[AccessRequest, Account, Account], Any]] = {
-    RequestState.SUBMITTED: lambda r, owner, _: services.submit_request(r, owner),
-    RequestState.WITHDRAWN: lambda r, owner, _: services.withdraw(r, owner),
-    RequestState.INFO_ASKED: lambda r, _, reviewer: services.ask_info(r, reviewer, "?"),
-    RequestState.APPROVED: lambda r, _, reviewer: services.approve(r, reviewer),
-    RequestState.DECLINED: lambda r, _, reviewer: services.decline(r, reviewer, "no"),
-    RequestState.REVOKED: lambda r, _, reviewer: services.revoke(r, reviewer, "misuse"),
-}
+def test_a_draft_begins_with_the_name_of_the_account(researcher: Account) -> None:
+    begun = services.draft(researcher)
+    assert (begun.name, begun.state) == ("Nguyễn Thị Ánh", RequestState.DRAFT)
+    assert services.draft(researcher) == begun, "there is one draft"
 
 
-@pytest.mark.parametrize("before", RequestState)
-@pytest.mark.parametrize("after", MOVES)
-def test_only_the_moves_of_the_table(
-    draft: AccessRequest,
-    researcher: Account,
-    reviewer: Account,
-    before: RequestState,
-    after: RequestState,
-) -> None:
-    AccessRequest.objects.update(state=before.value)
-    if after in REQUEST_MOVES[before]:
-        MOVES[after](draft, researcher, reviewer)
-        assert AccessRequest.objects.get().state == after
-        assert draft.decisions.get().from_state == before
-    else:
-        with pytest.raises(Conflict):
-            MOVES[after](draft, researcher, reviewer)
-        assert AccessRequest.objects.get().state == before
-        assert not draft.decisions.exists()
-
-
-def test_who_may_decide(draft: AccessRequest, researcher: Account) -> None:
-    services.submit_request(draft, researcher)
-    stranger = accounts.create_account("stranger@example.org")
-    staff = accounts.create_account("staff@example.org")
-    staff.is_staff = True
-    staff.save()
-    for account in (researcher, stranger, staff):
-        with pytest.raises(NotAllowed):
-            services.approve(draft, account)
-    staff.user_permissions.add(Permission.objects.get(codename="review_accessrequest"))
-    services.approve(draft, Account.objects.get(pk=staff.pk))
-
-
-def test_nobody_decides_on_their_own(reviewer: Account) -> None:
-    own = services.draft_request(reviewer, title="Mine", purpose="p")
-    services.submit_request(own, reviewer)
-    with pytest.raises(NotAllowed, match="of their own"):
-        services.approve(own, reviewer)
-
-
-def test_requests_of_others(draft: AccessRequest, reviewer: Account) -> None:
-    for move in (services.submit_request, services.withdraw, services.edit_request):
-        with pytest.raises(NotAllowed):
-            move(draft, reviewer)
-
-
-def test_edits(draft: AccessRequest, researcher: Account) -> None:
-    services.edit_request(draft, researcher, title="New", daily_flops=5)
-    with pytest.raises(BadMessage):
-        services.edit_request(draft, researcher, state="approved")
-    with pytest.raises(BadMessage):
-        services.edit_request(draft, researcher, title=" ")
-    services.submit_request(draft, researcher)
-    with pytest.raises(NotAllowed):
-        services.edit_request(draft, researcher, title="Later")
-
-
-def test_bad_input(researcher: Account, reviewer: Account) -> None:
-    for fields in ({"title": ""}, {"title": "t" * 201}, {"title": "t", "daily_flops": -1}):
-        with pytest.raises(BadMessage):
-            services.draft_request(researcher, **fields)
-    empty = services.draft_request(researcher, title="t")
-    with pytest.raises(BadMessage, match="purpose"):
-        services.submit_request(empty, researcher)
-    services.edit_request(empty, researcher, purpose="p")
-    services.submit_request(empty, researcher)
-    for reason in (" ", "x" * 4001):
-        with pytest.raises(BadMessage):
-            services.decline(empty, reviewer, reason)
-    with pytest.raises(BadMessage):
-        services.approve(empty, reviewer, daily_flops=2**63)
-
-
-def test_suspended_researcher(draft: AccessRequest, researcher: Account) -> None:
-    accounts.suspend(researcher)
-    with pytest.raises(AccountSuspended):
-        services.submit_request(draft, researcher)
-    with pytest.raises(AccountSuspended):
-        services.draft_request(researcher, title="t")
-
-
-def test_revocation_suspends_the_lab(approved: AccessRequest, reviewer: Account) -> None:
-    lab = services.create_lab(approved.account, "Lab")
-    services.revoke(approved, reviewer, "misuse")
-    lab.refresh_from_db()
-    assert lab.state == LabState.SUSPENDED
-    with pytest.raises(NotAllowed):
-        services.reinstate_lab(Lab.objects.get(), reviewer)
-
-
-def test_decisions_are_fixed_in_the_model(approved: AccessRequest) -> None:
-    decision = approved.decisions.get(to_state="approved")
-    decision.reason = "another"
-    with pytest.raises(HistoryIsFixed):
-        decision.save()
-    with pytest.raises(HistoryIsFixed):
-        decision.delete()
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "UPDATE research_access_decision SET reason = 'another'",
-        "DELETE FROM research_access_decision",
-    ],
-)
-def test_decisions_are_fixed_in_the_database(approved: AccessRequest, sql: str) -> None:
-    with (
-        pytest.raises(IntegrityError, match="neither be changed nor deleted"),
-        transaction.atomic(),
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(sql)
+def test_one_open_request(submitted: AccessRequest, researcher: Account) -> None:
+    with pytest.raises(Conflict, match="one at a time"):
+        services.draft(researcher)
     with pytest.raises(IntegrityError), transaction.atomic():
-        Decision.objects.update(reason="another")
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Decision.objects.all().delete()
-    assert Decision.objects.count() == 2
+        AccessRequest.objects.create(account=researcher, state="info_asked")
+    services.withdraw(submitted, researcher)
+    assert services.draft(researcher) != submitted
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_reviewers_at_once_decide_once() -> None:
-    researcher = accounts.create_account("researcher@example.org")
-    reviewers = [accounts.make_operator(f"reviewer{n}@example.org") for n in range(6)]
-    request = services.draft_request(researcher, title="t", purpose="p")
-    services.submit_request(request, researcher)
-    barrier = threading.Barrier(len(reviewers))
-    refused: list[Exception] = []
+def test_drafts_begun_at_once_are_one(researcher: Account) -> None:
+    barrier = threading.Barrier(4)
+    found: list[int] = []
 
-    def decide(number: int) -> None:
+    def begin() -> None:
         barrier.wait(timeout=10)
-        try:
-            if number % 2:
-                services.approve(request, reviewers[number])
-            else:
-                services.decline(request, reviewers[number], "no")
-        except Conflict as error:
-            refused.append(error)
-        finally:
-            connection.close()
+        found.append(services.draft(researcher).pk)
+        connection.close()
 
-    threads = [threading.Thread(target=decide, args=(n,)) for n in range(len(reviewers))]
+    threads = [threading.Thread(target=begin) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(refused) == 5
-    request.refresh_from_db()
-    assert request.decisions.latest("id").to_state == request.state
-    assert request.decisions.count() == 2
+    assert len(found) == 4
+    assert len(set(found)) == 1
+
+
+def test_incomplete_answers_are_kept_and_not_sent(researcher: Account) -> None:
+    begun = services.draft(researcher)
+    services.save_draft(begun, researcher, purpose="half a sen")
+    begun.refresh_from_db()
+    assert begun.purpose == "half a sen"
+    with pytest.raises(BadMessage, match="institution"):
+        services.submit_request(begun, researcher)
+    begun.refresh_from_db()
+    assert begun.state == RequestState.DRAFT
+
+
+def test_two_tabs(draft: AccessRequest, researcher: Account) -> None:
+    first = services.save_draft(draft, researcher, version=draft.version, size="small")
+    assert first.version == draft.version + 1
+    with pytest.raises(Conflict, match="another window"):
+        services.save_draft(draft, researcher, version=draft.version, size="large")
+    again = services.save_draft(draft, researcher, version=first.version, size="small")
+    assert again.version == first.version, "nothing changed"
+    assert AccessRequest.objects.get().size == "small"
+
+
+def test_submission(draft: AccessRequest, researcher: Account) -> None:
+    speaks(researcher, "vi")
+    sent = services.submit_request(draft, researcher)
+    assert sent.submitted is not None
+    decision = sent.decisions.get()
+    assert (decision.from_state, decision.to_state) == ("draft", "submitted")
+    mail = mails("access_submitted")[0]
+    assert (mail.key, mail.language) == (f"decision:{decision.pk}", "vi")
+    assert str(sent.key) in mail.body
+    with pytest.raises(Conflict, match="submitted"):
+        services.submit_request(draft, researcher)
+    assert len(mails("access_submitted")) == 1
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        {"name": " "},
+        {"position": ""},
+        {"size": ""},
+        {"kinds": []},
+        {"no_confidential": False},
+        {"noncommercial": None},
+        {"web_page": "javascript:alert(1)"},
+    ],
+)
+def test_what_is_needed(draft: AccessRequest, researcher: Account, missing: Any) -> None:
+    services.save_draft(draft, researcher, **missing)
+    with pytest.raises(BadMessage):
+        services.submit_request(draft, researcher)
+
+
+def test_commercial_use(draft: AccessRequest, researcher: Account) -> None:
+    services.save_draft(draft, researcher, noncommercial=False)
+    with pytest.raises(NotAllowed, match="contact@"):
+        services.submit_request(draft, researcher)
+    assert not mails("access_submitted")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"state": "approved"},
+        {"name": "n" * 201},
+        {"purpose": "p" * 10_001},
+        {"kinds": ["mining"]},
+        {"daily_flops": -1},
+        {"daily_flops": 2**63},
+    ],
+)
+def test_what_can_not_be_kept(draft: AccessRequest, researcher: Account, answers: Any) -> None:
+    with pytest.raises(BadMessage):
+        services.save_draft(draft, researcher, **answers)
+
+
+def test_names_are_cleaned(draft: AccessRequest, researcher: Account) -> None:
+    saved = services.save_draft(
+        draft,
+        researcher,
+        name=" A\u0301nh\u202e \x00 Đặng\n 👩‍🔬 ",
+        institution="<script>alert(1)</script>",
+        purpose="one\r\ntwo\u202e\x07\tthree\n",
+    )
+    assert saved.name == "Ánh Đặng 👩‍🔬"
+    assert saved.institution == "<script>alert(1)</script>", "escaped where it is shown"
+    assert saved.purpose == "one\ntwo three"
+    saved.refresh_from_db()
+    assert saved.search.split("\n")[0].startswith("anh dang")
+
+
+def test_only_ones_own(draft: AccessRequest, reviewer: Account) -> None:
+    for move in (
+        services.submit_request,
+        services.withdraw,
+        services.save_draft,
+        services.apply_again,
+    ):
+        with pytest.raises(NotAllowed):
+            move(draft, reviewer)
+    with pytest.raises(NotAllowed):
+        services.reply(draft, reviewer, "text")
+
+
+def test_what_was_sent_stays(submitted: AccessRequest, researcher: Account) -> None:
+    with pytest.raises(NotAllowed, match="asked"):
+        services.save_draft(submitted, researcher, purpose="Other.")
+
+
+def test_suspended(draft: AccessRequest, researcher: Account) -> None:
+    accounts.suspend(researcher)
+    with pytest.raises(AccountSuspended):
+        services.submit_request(draft, researcher)
+    with pytest.raises(AccountSuspended):
+        services.draft(researcher)
+
+
+def test_conversation(submitted: AccessRequest, researcher: Account, reviewer: Account) -> None:
+    services.reply(submitted, researcher, "One thing more.")
+    services.tell(submitted, reviewer, "Noted.")
+    assert "Noted." in mails("access_message")[0].body
+    services.ask_info(submitted, reviewer, "Which data?")
+    services.save_draft(submitted, researcher, size="20 products")
+    services.reply(submitted, researcher, " Public data.\r\n")
+    submitted.refresh_from_db()
+    assert submitted.state == RequestState.SUBMITTED
+    said = list(submitted.messages.order_by("id").values_list("author", "text"))
+    assert said == [
+        (researcher.pk, "One thing more."),
+        (reviewer.pk, "Noted."),
+        (researcher.pk, "Public data."),
+    ]
+    with pytest.raises(NotAllowed):
+        services.tell(submitted, researcher, "As a reviewer.")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u202e", "x" * 4001])
+def test_messages_that_are_none(submitted: AccessRequest, researcher: Account, text: str) -> None:
+    with pytest.raises(BadMessage):
+        services.reply(submitted, researcher, text)
+
+
+def test_no_messages_once_it_is_decided(
+    approved: AccessRequest, researcher: Account, reviewer: Account
+) -> None:
+    with pytest.raises(Conflict, match="contact@"):
+        services.reply(approved, researcher, "Hello?")
+    with pytest.raises(Conflict):
+        services.tell(approved, reviewer, "Hello?")
+
+
+def test_withdrawal(submitted: AccessRequest, researcher: Account) -> None:
+    services.withdraw(submitted, researcher)
+    assert len(mails("access_withdrawn")) == 1
+    with pytest.raises(Conflict, match="withdrawn"):
+        services.withdraw(submitted, researcher)
+
+
+def test_apply_again(submitted: AccessRequest, researcher: Account, reviewer: Account) -> None:
+    with pytest.raises(Conflict):
+        services.apply_again(submitted, researcher)
+    services.decline(submitted, reviewer, "Too vague.")
+    submitted.refresh_from_db()
+    second = services.apply_again(submitted, researcher)
+    assert (second.purpose, second.kinds) == ("Folding.", ["products"])
+    assert not second.no_confidential, "confirmed anew"
+    assert second.noncommercial is None
+    services.save_draft(second, researcher, purpose="Folding of public data.")
+    assert services.apply_again(submitted, researcher) == second, "sent twice"
+    second.refresh_from_db()
+    assert second.purpose == "Folding of public data."
+    submitted.refresh_from_db()
+    assert submitted.state == RequestState.DECLINED
+
+
+def test_sentences_in_the_readers_language(submitted: AccessRequest, researcher: Account) -> None:
+    with translation.override("vi"), pytest.raises(Conflict) as refused:
+        services.draft(researcher)
+    assert "yêu cầu" in refused.value.detail

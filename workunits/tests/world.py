@@ -62,7 +62,7 @@ class Researcher:
     @classmethod
     def make(cls, *, daily_flops: int = 10**18, online: bool = True) -> Researcher:
         owner = make_account()
-        request = AccessRequest.objects.create(account=owner, title="t", state="approved")
+        request = AccessRequest.objects.create(account=owner, state="approved")
         lab = Lab.objects.create(
             name=f"lab {next(_numbers)}", owner=owner, request=request, daily_flops=daily_flops
         )

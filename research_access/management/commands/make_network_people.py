@@ -13,7 +13,20 @@ from accounts import services as accounts
 from accounts.models import Account
 from goblin_wire.tokens import Scope
 from research_access import services
-from research_access.models import Lab
+from research_access.models import AccessRequest, Kind, Lab
+
+COMPLETE: dict[str, Any] = {
+    "name": "Researcher of an example",
+    "institution": "Example Institute",
+    "position": "Researcher",
+    "field": "Linear algebra",
+    "purpose": "To try the network out.",
+    "kinds": [Kind.PRODUCTS.value],
+    "size": "One product of two matrices with 4,096 rows.",
+    "no_confidential": True,
+    "noncommercial": True,
+}
+"""Answers that make a request complete."""
 
 
 class Command(BaseCommand):
@@ -47,12 +60,18 @@ def make_people(volunteers: int) -> dict[str, Any]:
 
 
 def _approved_lab(researcher: Account, reviewer: Account, name: str) -> Lab:
-    request = services.draft_request(
-        researcher, title="Products of large matrices", purpose="To try the network out."
-    )
+    approved_request(researcher, reviewer)
+    return services.create_lab(researcher, name)
+
+
+def approved_request(researcher: Account, reviewer: Account, **answers: str | int) -> AccessRequest:
+    """A complete request of one account that the other has approved."""
+    request = services.draft(researcher)
+    services.save_draft(request, researcher, **{**COMPLETE, **answers})
     services.submit_request(request, researcher)
     services.approve(request, reviewer)
-    return services.create_lab(researcher, name)
+    request.refresh_from_db()
+    return request
 
 
 def _volunteer(mark: str, number: int) -> dict[str, str]:
