@@ -11,3 +11,7 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         from gpugoblin_site import checks  # noqa: F401  (registers itself)
+        from gpugoblin_site.mail.figures import figures
+        from gpugoblin_site.metrics import register_figures
+
+        register_figures(figures)

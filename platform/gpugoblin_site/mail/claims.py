@@ -1,10 +1,10 @@
 """Which process sends a mail: the one whose claim is in its row.
 
-No mail is ever sent twice. A claim is committed before the mail server is called, and `handed` before
-the text is given to it, only where the claim still stands. So after a crash a row says which of two
-things is true: it was not handed over, then nobody got it, and it waits again; or it was, with no end
-written, then the server may have taken it, and it is left to an operator (failed, `unsure`) rather
-than sent again.
+No mail is ever sent twice. A claim is committed before the mail server is called, and `handed`
+before the text is given to it, only where the claim still stands. So after a crash a row says which
+of two things is true: it was not handed over, then nobody got it, and it waits again; or it was,
+with no end written, then the server may have taken it, and it is left to an operator (failed,
+`unsure`) rather than sent again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import uuid
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gpugoblin_site.mail.models import MailCode, MailState, OutboxMail
@@ -61,11 +61,6 @@ def hand_over(mail: OutboxMail) -> None:
     """Write down that the text goes out now. Raises `ClaimLost`: then it must not."""
     if not _mine(mail).filter(handed__isnull=True).update(handed=timezone.now()):
         raise ClaimLost
-
-
-def release(mail: OutboxMail) -> None:
-    """Let somebody else try at once, as if this attempt had not been."""
-    _mine(mail).update(state=MailState.WAITING, claim=None, handed=None, attempts=F("attempts") - 1)
 
 
 def sent(mail: OutboxMail) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from threading import BoundedSemaphore
 
 from django.conf import settings
 from django.db import connection
@@ -12,14 +13,16 @@ from django.db import connection
 from gpugoblin_site import logs
 
 THREADS = 2
-"""More than this wait in the row for each other, or for the scheduler."""
+IN_HAND = 6
+"""More than this are left to the scheduler: a process that ends waits for what it has in hand."""
 
+_room = BoundedSemaphore(IN_HAND)
 _log = logs.logger("mail")
 
 
 def hurry(mail_id: int) -> None:
     """Try to deliver this mail now, in the background."""
-    if settings.GOBLIN_MAIL_AT_ONCE:
+    if settings.GOBLIN_MAIL_AT_ONCE and _room.acquire(blocking=False):
         _threads().submit(_deliver, mail_id)
 
 
@@ -37,4 +40,5 @@ def _deliver(mail_id: int) -> None:
     except Exception as error:
         _log.warning("not delivered at once", mail=mail_id, exc_info=error)
     finally:
+        _room.release()
         connection.close()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import smtplib
+import ssl
 import time
 from collections.abc import Callable
 from typing import Any
 
-from django.core.mail import get_connection
+from django.core.mail import EmailMessage, get_connection
 from django.utils import timezone
 
 from gpugoblin_site import logs
@@ -71,9 +72,13 @@ def _deliver(channel: Any, mail: OutboxMail) -> bool:
     if mail.expires is not None and mail.expires <= timezone.now():
         claims.failed(mail, MailCode.EXPIRED)
         return False
+    message = message_of(mail)
+    if not _can_be_written(message):
+        claims.failed(mail, MailCode.REFUSED)
+        return False
     _open(channel)
     try:
-        _hand_over(channel, mail)
+        _hand_over(channel, mail, message)
     except claims.ClaimLost:
         _close(channel)
         return False
@@ -86,7 +91,7 @@ def _deliver(channel: Any, mail: OutboxMail) -> bool:
         return _refused(mail, *next(iter(error.recipients.values())))
     except smtplib.SMTPDataError as error:
         return _refused(mail, error.smtp_code, error.smtp_error)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         # Among them all else that smtplib raises.
         raise _unusable(error) from error
     claims.sent(mail)
@@ -97,16 +102,24 @@ def _deliver(channel: Any, mail: OutboxMail) -> bool:
 def _open(channel: Any) -> None:
     try:
         channel.open()
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _unusable(error) from error
 
 
-def _hand_over(channel: Any, mail: OutboxMail) -> None:
+def _can_be_written(message: EmailMessage) -> bool:
+    """An address may be right by its form and still not fit into a header."""
+    try:
+        return bool(message.message())
+    except ValueError:
+        return False
+
+
+def _hand_over(channel: Any, mail: OutboxMail, message: EmailMessage) -> None:
     if isinstance(channel, EmailBackend):
         channel.before_text(lambda: claims.hand_over(mail))
     else:
         claims.hand_over(mail)
-    channel.send_messages([message_of(mail)])
+    channel.send_messages([message])
 
 
 def _refused(mail: OutboxMail, code: int, said: bytes | str) -> bool:
@@ -121,13 +134,13 @@ def _refused(mail: OutboxMail, code: int, said: bytes | str) -> bool:
     return False
 
 
-def _unusable(error: OSError | ValueError) -> ServerUnusable:
+def _unusable(error: OSError) -> ServerUnusable:
     """Wrong settings are told apart from a server that is away: only a person mends them."""
     if isinstance(error, smtplib.SMTPResponseException):
         permanent = error.smtp_code >= PERMANENT
         code = MailCode.SETTINGS if permanent else MailCode.UNREACHABLE
         return ServerUnusable(code, _words(error.smtp_code, error.smtp_error))
-    certain = isinstance(error, ValueError | smtplib.SMTPNotSupportedError)
+    certain = isinstance(error, ssl.SSLCertVerificationError | smtplib.SMTPNotSupportedError)
     code = MailCode.SETTINGS if certain else MailCode.UNREACHABLE
     return ServerUnusable(code, f"{type(error).__name__}: {error}")
 

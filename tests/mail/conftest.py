@@ -1,0 +1,90 @@
+"""A mail server on loopback that tests can stop, start, and make misbehave."""
+
+from __future__ import annotations
+
+import email.policy
+import socket
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+from pytest_django import Settings
+
+SMTP_BACKEND = "gpugoblin_site.mail.smtp.EmailBackend"
+
+
+class Post:
+    """Keeps what it was given; `refuse` holds answers to give instead, by stage."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self.mails: list[EmailMessage] = []
+        self.senders: list[str] = []
+        self.refuse: dict[str, str] = {}
+        self.hang_up_after_text = False
+        self._controller: Controller | None = None
+
+    def start(self) -> None:
+        self._controller = Controller(self, hostname="127.0.0.1", port=self.port)
+        self._controller.start()
+
+    def stop(self) -> None:
+        if self._controller is not None:
+            self._controller.stop(no_assert=True)
+            self._controller = None
+
+    async def handle_MAIL(  # noqa: N802 - the library's name
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        if "mail" in self.refuse:
+            return self.refuse["mail"]
+        envelope.mail_from = address
+        return "250 OK"
+
+    async def handle_RCPT(  # noqa: N802
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        if "rcpt" in self.refuse:
+            return self.refuse["rcpt"]
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(  # noqa: N802
+        self, server: SMTP, _session: Session, envelope: Envelope
+    ) -> str:
+        if "data" in self.refuse:
+            return self.refuse["data"]
+        content = envelope.content
+        assert isinstance(content, bytes)
+        self.mails.append(message_from_bytes(content, policy=email.policy.default))
+        self.senders.append(envelope.mail_from or "")
+        if self.hang_up_after_text:
+            server.transport.abort()
+        return "250 taken"
+
+    @property
+    def recipients(self) -> list[str]:
+        return [str(mail["To"]) for mail in self.mails]
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def post(settings: Settings) -> Iterator[Post]:
+    """A mail server that runs, and the settings that name it."""
+    server = Post()
+    settings.EMAIL_BACKEND = SMTP_BACKEND
+    settings.EMAIL_HOST = "127.0.0.1"
+    settings.EMAIL_PORT = server.port
+    settings.EMAIL_TIMEOUT = 5
+    server.start()
+    yield server
+    server.stop()
