@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import OperationalError, ProgrammingError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 from rest_framework import exceptions as rest
 
@@ -104,19 +107,45 @@ def rest_exception_handler(error: Exception, _context: dict[str, Any]) -> HttpRe
     return problem_response(problem_of(error))
 
 
-_PAGE_TEXTS = {
-    400: "The request could not be understood.",
-    403: "This page may not be used from here; go back, reload it, and try again.",
-    404: "There is no page at this address.",
-    500: "Something failed on our side; it was logged. Please try again later.",
+class Explanation(NamedTuple):
+    """What an error page says: what happened, and what to do."""
+
+    title: str | Promise
+    text: str | Promise
+
+
+_EXPLAINED = {
+    400: Explanation(
+        _("That could not be understood"),
+        _("The request was damaged on its way or not made by a page of ours. Nothing was changed."),
+    ),
+    403: Explanation(
+        _("Not for this account"),
+        _("This page is not open to you. If you think that it should be, write to us."),
+    ),
+    404: Explanation(
+        _("There is no page at this address"),
+        _("It may have been removed, or the address was cut or mistyped."),
+    ),
 }
+_STALE_FORM = Explanation(
+    _("The form was too old"),
+    _(
+        "Nothing was sent: the page was open for very long, you logged in or out elsewhere, or"
+        " cookies are switched off. Go back, reload the page, and send it again."
+    ),
+)
+_FAILED = _("Something failed on our side. It was logged; please try again later.")
 
 
-def error_page(request: HttpRequest, status: int) -> HttpResponse:
+def error_page(
+    request: HttpRequest, status: int, explained: Explanation | None = None
+) -> HttpResponse:
     """A readable page for people, a problem for programs."""
     if is_api(request):
         return problem_response(problem_for_status(status))
-    return render(request, "error.html", {"text": _PAGE_TEXTS[status]}, status=status)
+    facts = {"explained": explained or _EXPLAINED[status]}
+    return render(request, "error.html", facts, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
@@ -132,11 +161,14 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse: 
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Uses no database and no session: they may be what failed."""
+    """Uses no database and no session: they may be what failed. The template may be, too."""
     if is_api(request):
         return problem_response(wire.Internal())
-    return HttpResponse(_PAGE_TEXTS[500], content_type="text/plain; charset=utf-8", status=500)
+    try:
+        return HttpResponse(render_to_string("failed.html"), status=500)
+    except Exception:
+        return HttpResponse(str(_FAILED), content_type="text/plain; charset=utf-8", status=500)
 
 
 def csrf_failure(request: HttpRequest, **_facts: Any) -> HttpResponse:
-    return error_page(request, 403)
+    return error_page(request, 403, _STALE_FORM)

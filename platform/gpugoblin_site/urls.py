@@ -21,7 +21,7 @@ urlpatterns = [
     path("api/v1/sign-in/token", api.poll_sign_in),
     path("api/v1/sign-out", api.sign_out),
     path("api/schema/", schema, name="schema"),
-    path("", views.home, name="home"),
+    path("", include("gpugoblin_site.pages.urls")),
     path("sign-in/", views.sign_in, name="sign-in"),
     path("login/", views.login_page, name="login"),
     path("logout/", views.logout_page, name="logout"),

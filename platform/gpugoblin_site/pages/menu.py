@@ -45,11 +45,12 @@ MENUS: dict[str, list[tuple[str, str | Promise]]] = {
 
 def entries(menu: str, path: str) -> list[Entry]:
     """The lines of a menu as seen from the page at `path`."""
-    found = ((_address(name), label) for name, label in MENUS[menu])
+    found = ((address(name), label) for name, label in MENUS[menu])
     return [Entry(url, label, url == path) for url, label in found if url]
 
 
-def _address(name: str) -> str:
+def address(name: str) -> str:
+    """Where a page is; nothing where this site has no such page."""
     try:
         return reverse(name)
     except NoReverseMatch:

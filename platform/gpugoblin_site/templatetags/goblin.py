@@ -7,7 +7,6 @@ from typing import Any
 
 from django import template
 from django.template import Context
-from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -49,12 +48,9 @@ def menu(context: Context, name: str) -> list[menus.Entry]:
 
 
 @register.simple_tag
-def language_address() -> str:
-    """Where the language is switched."""
-    try:
-        return reverse("language")
-    except NoReverseMatch:
-        return ""
+def address(name: str) -> str:
+    """Where a page is; nothing where this site has no such page."""
+    return menus.address(name)
 
 
 @register.simple_tag(takes_context=True)
