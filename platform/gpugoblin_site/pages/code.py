@@ -45,7 +45,7 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 def twelve_lines(language: str) -> str:
     """The first program of a researcher, with comments in a language."""
-    source: str = get_template(f"pages/twelve_lines.{language}.py").template.source  # type: ignore[attr-defined]
+    source: str = get_template(f"pages/twelve_lines.{language}.txt").template.source  # type: ignore[attr-defined]
     return source
 
 
