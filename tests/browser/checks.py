@@ -1,0 +1,128 @@
+"""What must hold on a page, each check as a list of faults: an empty one is a pass."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, Response, ViewportSize
+
+from tests.browser.words import english_in
+
+SCRIPTS = {path.stem: path.read_text() for path in (Path(__file__).parent / "scripts").glob("*.js")}
+AXE = "options => axe.run(document, options).then(({violations}) => violations)"
+FULL = {"resultTypes": ["violations"]}
+COLOURS = FULL | {"runOnly": ["color-contrast", "link-in-text-block"]}
+PHONE = ViewportSize(width=320, height=640)
+ZOOMED = ViewportSize(width=640, height=360)
+"""A window of 1280 x 720 at 200 %."""
+DESK = ViewportSize(width=1280, height=800)
+LAXITIES = ("unsafe-inline", "unsafe-eval", "unsafe-hashes", "http:", "https:", "*", "data:")
+
+
+def accessibility(page: Page, options: dict[str, Any] = FULL) -> list[str]:
+    """What axe finds, light or dark as the page is now."""
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(AXE_SCRIPT)
+    return [
+        f"axe: {violation['id']} at {' '.join(map(str, node['target']))}: {node['html'][:160]}"
+        for violation in page.evaluate(AXE, options)
+        for node in violation["nodes"][:3]
+    ]
+
+
+def both_themes(page: Page) -> list[str]:
+    """Everything in the light; in the dark what colours can change."""
+    page.emulate_media(color_scheme="light")
+    light = accessibility(page)
+    page.emulate_media(color_scheme="dark")
+    dark = [f"dark: {fault}" for fault in accessibility(page, COLOURS)]
+    page.emulate_media(color_scheme="light")
+    return light + dark
+
+
+def narrow(page: Page) -> list[str]:
+    """Sideways scrolling on the smallest phone and at 200 %."""
+    faults = []
+    for name, size in (("320 px", PHONE), ("200 %", ZOOMED)):
+        page.set_viewport_size(size)
+        faults += [f"{name}: {fault}" for fault in page.evaluate(SCRIPTS["overflow"])]
+    page.set_viewport_size(DESK)
+    return faults
+
+
+def calm(page: Page) -> list[str]:
+    """What moves for a reader who asked for reduced motion."""
+    page.emulate_media(reduced_motion="reduce")
+    faults = [f"motion: {fault}" for fault in page.evaluate(SCRIPTS["motion"])]
+    page.emulate_media(reduced_motion="no-preference")
+    return faults
+
+
+def keyboard(page: Page) -> list[str]:
+    """What Tab does not reach, reaches without showing it, or is caught in."""
+    stops = page.evaluate(SCRIPTS["reachable"])
+    for _ in range(stops + 2):
+        page.keyboard.press("Tab")
+    return [f"keyboard: {fault}" for fault in page.evaluate(SCRIPTS["reached"])]
+
+
+def language(page: Page, wanted: str) -> list[str]:
+    """The language that the page says it has, and on Vietnamese pages what is English still."""
+    said = page.locator("html").get_attribute("lang")
+    faults = [] if said == wanted else [f"lang is {said!r}, not {wanted!r}"]
+    if wanted == "vi":
+        texts = page.evaluate(SCRIPTS["words"])
+        faults += [
+            f"English: {word!r} in {text[:80]!r}" for text in texts for word in english_in(text)
+        ]
+    return faults
+
+
+def structure(page: Page) -> list[str]:
+    """One first heading, a title of its own, no style or script written into the page."""
+    found = {
+        "h1": page.locator("h1").count(),
+        "style attributes": page.locator("[style]").count(),
+        "inline styles": page.locator("style").count(),
+        "inline scripts": page.locator("script:not([src]):not([type='application/json'])").count(),
+    }
+    faults = [f"{count} {name}" for name, count in found.items() if count != (name == "h1")]
+    return faults if page.title().strip() else [*faults, "no title"]
+
+
+def policy(answer: Response) -> list[str]:
+    """What a Content-Security-Policy header leaves open that a strict one closes."""
+    header = answer.headers.get("content-security-policy", "")
+    rules = {rule.split()[0]: rule.split()[1:] for rule in header.split(";") if rule.strip()}
+    faults = [
+        f"the policy has no {name}"
+        for name in ("default-src", "base-uri", "form-action", "frame-ancestors")
+        if name not in rules
+    ]
+    for name, sources in rules.items():
+        lax = [source for source in sources if source.strip("'") in LAXITIES]
+        lax = [source for source in lax if (name, source) != ("img-src", "data:")]
+        faults += [f"the policy allows {source} for {name}" for source in lax]
+    if rules.get("default-src") not in (["'none'"], ["'self'"]):
+        faults.append(f"default-src is {rules.get('default-src')}")
+    return faults
+
+
+class Ear:
+    """Hears what a page tells its console, and what it asks for in vain."""
+
+    def __init__(self, page: Page) -> None:
+        self.heard: list[str] = []
+        page.on("console", lambda message: self.heard.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.heard.append(f"script: {error}"))
+        page.on("response", self._response)
+
+    def _response(self, answer: Response) -> None:
+        if answer.status >= 400 and not answer.request.is_navigation_request():
+            self.heard.append(f"{answer.status} for {re.sub('[?].*', '', answer.url)}")
+
+    def take(self) -> list[str]:
+        """What was heard since the last time."""
+        heard, self.heard = self.heard, []
+        return heard

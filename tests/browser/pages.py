@@ -1,0 +1,117 @@
+"""Every page of the site: its address, who looks at it, and which fact of the world it shows.
+
+`tests/site/test_pages.py` compares this list with the URL configuration, so that no page is forgotten.
+The admin's lists and forms are added from its registry.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.contrib import admin
+from django.urls import reverse
+
+VISITOR = "visitor"
+NEWCOMER = "newcomer"
+"""Has an account and nothing else."""
+VOLUNTEER = "volunteer"
+RESEARCHER = "researcher"
+STAFF = "superuser"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page in one state, as one person sees it."""
+
+    name: str
+    who: str = VISITOR
+    fact: str = ""
+    """The entry of the world's facts that is the argument in the address."""
+    query: str = ""
+    state: str = ""
+    """What is special where one address has several places."""
+    status: int = 200
+
+    @property
+    def title(self) -> str:
+        """For the names of tests and pictures."""
+        return "-".join(filter(None, (self.name.replace("admin:", "admin-"), self.state, self.who)))
+
+    def address(self, facts: Mapping[str, str]) -> str:
+        """The path with its query."""
+        if self.name.startswith("/"):
+            return self.name
+        arguments = [facts[self.fact]] if self.fact else []
+        return reverse(self.name, args=arguments) + self.query.format_map(facts)
+
+
+PUBLIC = tuple(
+    Place(name)
+    for name in (
+        *("home", "how", "your-data", "cost", "contact", "lend", "help", "terms", "privacy"),
+        *("status", "leaderboard", "login"),
+    )
+) + (Place("/no/such/page/", state="404", status=404),)
+
+OWN = (
+    *(Place(name, NEWCOMER) for name in ("start", "account", "account-export", "account-delete")),
+    *(
+        Place(name, NEWCOMER, state="empty")
+        for name in ("machines", "contribution", "access", "labs")
+    ),
+    Place("sign-in", NEWCOMER, state="empty"),
+    Place("sign-in", VOLUNTEER, query="?code={sign_in}", state="asking"),
+    Place("home", VOLUNTEER),
+    Place("start", VOLUNTEER),
+    Place("account", VOLUNTEER),
+    Place("machines", VOLUNTEER),
+    Place("machine", VOLUNTEER, "host"),
+    Place("contribution", VOLUNTEER),
+    Place("leaderboard", VOLUNTEER),
+    Place("access-new", NEWCOMER),
+    *(
+        Place("access-request", f"applicant-{state}", f"request_{state}", state=state)
+        for state in ("draft", "submitted", "info_asked", "declined")
+    ),
+    Place("access", RESEARCHER),
+    Place("access-request", RESEARCHER, "request_approved", state="approved"),
+    Place("labs", RESEARCHER),
+    Place("lab", RESEARCHER, "lab"),
+    Place("lab-jobs", RESEARCHER, "lab"),
+    Place("invitation", NEWCOMER, "invitation"),
+    Place("start", RESEARCHER),
+)
+
+STAFF_PAGES = (
+    Place("admin:index", STAFF),
+    Place("admin:app_list", STAFF, "app"),
+    Place("admin:cockpit", STAFF),
+)
+
+NOT_PAGES = {
+    "logout": "POST only",
+    "language": "POST only",
+    "session-end": "POST only",
+    "token-revoke": "POST only",
+    "contribution-csv": "a file",
+    "schema": "for programs",
+    "admin:logout": "POST only",
+    "admin:login": "leads to the site's own log-in",
+    "admin:jsi18n": "a script",
+    "admin:view_on_site": "leads elsewhere",
+    "admin:autocomplete": "for a script",
+    "admin/(?P<url>.*)$": "has no name: the answer to an address that the admin lacks",
+}
+"""Names of addresses that nobody looks at, each with the reason."""
+
+
+def admin_pages() -> Iterator[Place]:
+    """The list of each registered model, and one of its rows where the world has one."""
+    for model in sorted(admin.site._registry, key=lambda each: each._meta.label_lower):
+        name = f"{model._meta.app_label}_{model._meta.model_name}"
+        yield Place(f"admin:{name}_changelist", STAFF)
+        yield Place(f"admin:{name}_change", STAFF, f"row {model._meta.label_lower}")
+
+
+def every_page() -> tuple[Place, ...]:
+    """All of them."""
+    return (*PUBLIC, *OWN, *STAFF_PAGES, *admin_pages())

@@ -1,0 +1,164 @@
+"""Fills the database with people and what they did, once for each language.
+
+`main` runs inside the site's environment and prints JSON: `{language: {"facts": {...}, "cookies": {who: ...}}}`.
+Everything is made by the services that pages and programs use. Names are Vietnamese in both
+languages, so that no word of theirs is taken for a text that nobody translated.
+"""
+
+import json
+import secrets
+from dataclasses import dataclass, field
+
+from django.contrib import admin
+from django.db import models, transaction
+from django.utils import timezone, translation
+
+from accounts import roles, sign_in
+from accounts import services as accounts
+from accounts.authentication import Principal
+from accounts.models import Account
+from accounts.terms import TERMS_VERSION
+from goblin_wire.capability import SigningKey
+from goblin_wire.protocol import PROTOCOL
+from goblin_wire.signin import SignInStart
+from goblin_wire.states import VerdictKind
+from goblin_wire.tokens import Scope
+from research_access import services as access
+from research_access.models import Lab
+from research_access.services.invitations import token_hash
+from tests.browser.people import cookies_of
+from workunits.models import Host, LabNode
+from workunits.tests.world import Researcher, Volunteer, done, season, verdict
+
+LANGUAGES = ("en", "vi")
+ANSWERS = {
+    "name": "Nguyễn Thị Hoài Thu",
+    "institution": "Viện Toán học Hà Nội",
+    "position": "Nghiên cứu viên",
+    "web_page": "https://vien-toan.example.vn/thu",
+    "field": "Đại số tuyến tính",
+    "purpose": "Tích ma trận thưa và ma trận dày cho bài toán truyền nhiệt.",
+    "kinds": ["products"],
+    "size": "Khoảng 200 tích, cạnh 40 000.",
+    "no_confidential": True,
+    "noncommercial": True,
+}
+
+
+@dataclass
+class World:
+    """What was made for one language; `people` are the accounts by the names in `pages.py`."""
+
+    language: str
+    facts: dict[str, str] = field(default_factory=dict)
+    people: dict[str, Account] = field(default_factory=dict)
+
+    def person(self, who: str, name: str) -> Account:
+        """A new account that has accepted the terms."""
+        email = f"{who.replace('_', '-')}.{self.language}@vidu.example.org"
+        account = accounts.create_account(email, name=name, language=self.language)
+        account.person.time_zone = "Asia/Ho_Chi_Minh"
+        account.person.terms_version, account.person.terms_accepted = TERMS_VERSION, timezone.now()
+        account.person.save()
+        self.people[who] = account
+        return account
+
+
+def main() -> None:
+    """Make both worlds and print them."""
+    made = {}
+    for language in LANGUAGES:
+        with transaction.atomic(), translation.override(language):
+            world = World(language, {"app": "workunits"})
+            build(world)
+            rows(world.facts)
+            cookies = {who: cookies_of(account) for who, account in world.people.items()}
+        made[language] = {"facts": world.facts, "cookies": cookies}
+    print(json.dumps(made))
+
+
+def build(world: World) -> None:
+    """Everybody, what they asked for, and what was computed."""
+    world.person("newcomer", "Lê Văn Mới")
+    reviewer = world.person("superuser", "Phạm Minh Châu")
+    roles.make_superuser(reviewer)
+    volunteer = world.person("volunteer", "Trần Quốc Bảo")
+    volunteer.person.shown_name = "Bảo ở Huế"
+    volunteer.person.save()
+    lab = requests_of(world, reviewer)
+    computation(world, lab, volunteer)
+
+
+def requests_of(world: World, reviewer: Account) -> Lab:
+    """A request in each state, and the lab of the approved one."""
+    made = {}
+    for state in ("draft", "submitted", "info_asked", "declined", "approved"):
+        who = "researcher" if state == "approved" else f"applicant-{state}"
+        account = world.person(who, ANSWERS["name"])
+        made[state] = request = access.draft(account)
+        access.save_draft(request, account, **ANSWERS)
+        if state != "draft":
+            access.submit_request(request, account)
+        world.facts[f"request_{state}"] = str(request.key)
+    access.reply(
+        made["submitted"],
+        world.people["applicant-submitted"],
+        "Tôi xin bổ sung: bốn tích mỗi ngày.",
+    )
+    access.ask_info(made["info_asked"], reviewer, "Mỗi ma trận lớn cỡ nào?")
+    access.decline(made["declined"], reviewer, "Việc tính này cần dữ liệu mật.")
+    access.approve(made["approved"], reviewer)
+    return lab_of(world)
+
+
+def lab_of(world: World) -> Lab:
+    """The researcher's lab with a second member, a token and an invitation."""
+    owner = world.people["researcher"]
+    lab = access.create_lab(owner, "Phòng Vật lý tính toán")
+    access.add_member(lab, world.person("member", "Đỗ Thùy Dương"), by=owner)
+    accounts.issue_token(owner, Scope.LAB, lab=lab, label="máy chủ trong phòng")
+    world.facts["lab"] = str(lab.key)
+    access.invite(lab, "khach.moi@vidu.example.org", owner)
+    invitation = access.invite(lab, world.people["newcomer"].person.email, owner)
+    token = secrets.token_urlsafe(32)
+    invitation.token_hash = token_hash(token)  # the real one is in the mail only
+    invitation.save()
+    world.facts["invitation"] = token
+    return lab
+
+
+def computation(world: World, lab: Lab, account: Account) -> None:
+    """Three jobs of the lab: one computed by the volunteer's machine, one begun, one cancelled."""
+    season(account.pk)
+    owner = world.people["researcher"]
+    key = SigningKey.generate()
+    researcher = Researcher(lab, Principal(owner.pk, owner.key, 0, lab.pk, lab.key), key)
+    researcher.come_online()
+    volunteer = Volunteer(Principal(account.pk, account.key, 0))
+    researcher.job(8, flops=10**12)
+    leases = volunteer.ask(6, label="máy bàn", version="goblin-client 0.1.0").leases
+    volunteer.ask(done=[done(lease) for lease in leases])
+    researcher.judge(
+        *(verdict(lease) for lease in leases[1:]),
+        verdict(leases[0], VerdictKind.REJECTED, code="check_failed", reason="residual"),
+    )
+    LabNode.objects.filter(lab=lab).update(reachable=False)
+    world.facts["host"] = str(Host.objects.get(account=account).uid)
+    world.facts["sign_in"] = sign_in.start(
+        SignInStart(
+            protocol=PROTOCOL, scope=Scope.VOLUNTEER, program="goblin-client", label="máy xách tay"
+        ),
+        "127.0.0.1",
+    ).user_code
+
+
+def rows(facts: dict[str, str]) -> None:
+    """One row of every model that the admin shows, where there is one."""
+    for model in admin.site._registry:
+        found = newest(model)
+        if found is not None:
+            facts[f"row {model._meta.label_lower}"] = str(found.pk)
+
+
+def newest(model: type[models.Model]) -> models.Model | None:
+    return model._default_manager.order_by("-pk").first()
