@@ -1,7 +1,7 @@
 """Every page of the site: its address, who looks at it, and which fact of the world it shows.
 
-`tests/site/test_pages.py` compares this list with the URL configuration, so that no page is forgotten.
-The admin's lists and forms are added from its registry.
+`tests/site/test_page_list.py` compares this list with the URL configuration, so that no page is
+forgotten. The admin's lists and forms are added from its registry.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,13 +44,11 @@ class Place:
         return reverse(self.name, args=arguments) + self.query.format_map(facts)
 
 
-PUBLIC = tuple(
-    Place(name)
-    for name in (
-        *("home", "how", "your-data", "cost", "contact", "lend", "help", "terms", "privacy"),
-        *("status", "leaderboard", "login"),
-    )
-) + (Place("/no/such/page/", state="404", status=404),)
+PUBLIC = (
+    *(Place(name) for name in ("home", "how", "your-data", "cost", "contact", "lend", "help")),
+    *(Place(name) for name in ("terms", "privacy", "status", "leaderboard", "login")),
+    Place("/no/such/page/", state="404", status=404),
+)
 
 OWN = (
     *(Place(name, NEWCOMER) for name in ("start", "account", "account-export", "account-delete")),

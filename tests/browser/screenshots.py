@@ -4,6 +4,7 @@ Written into the folder that is named, with an `index.html` that shows them all.
 """
 
 import html
+import itertools
 import os
 import shutil
 import sys
@@ -25,8 +26,12 @@ WIDTHS = (ViewportSize(width=390, height=844), ViewportSize(width=1280, height=9
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Screenshots</title><style>
 body {{ font: 14px sans-serif; background: #777 }} figure {{ display: inline-block; margin: 4px;
-vertical-align: top }} img {{ width: 240px }} img.wide {{ width: 480px }}</style>{}</html>
+vertical-align: top }}</style>{}</html>
 """
+FIGURE = (
+    '<figure><a href="{name}"><img width="{width}" loading="lazy" src="{name}" alt="{name}"></a>'
+    "</figure>"
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -79,14 +84,9 @@ def index(places: Iterable[Place]) -> str:
     parts = []
     for place in places:
         parts.append(f"<h2>{html.escape(place.title)}</h2>")
-        for language in LANGUAGES:
-            for theme in THEMES:
-                for width in (size["width"] for size in WIDTHS):
-                    name = html.escape(f"{place.title}-{language}-{theme}-{width}.png")
-                    wide = " class=wide" if width > WIDTHS[0]["width"] else ""
-                    parts.append(
-                        f'<figure><a href="{name}"><img{wide} loading=lazy src="{name}" alt="{name}"></a></figure>'
-                    )
+        for language, theme, size in itertools.product(LANGUAGES, THEMES, WIDTHS):
+            name = html.escape(f"{place.title}-{language}-{theme}-{size['width']}.png")
+            parts.append(FIGURE.format(name=name, width=size["width"] * 3 // 8))
     return INDEX.format("\n".join(parts))
 
 

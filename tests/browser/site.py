@@ -1,4 +1,4 @@
-"""The network of the browser tests: it sends mail to our post office and shows a filled database."""
+"""The network of the browser tests: it sends mail to our post office and its database is filled."""
 
 import json
 import os

@@ -11,6 +11,7 @@ from tests.browser.words import english_in
 
 STRICT = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 HEAD = '<!doctype html><html lang="{}"><meta charset="utf-8"><title>Trang</title>{}<body>{}</body>'
+DARK_ON_DARK = "{p {color: #222; background: #111}}"
 RIGHT = '<main><h1>Máy của bạn</h1><p>Chưa có máy nào. <a href="/">Về đầu</a></p></main>'
 Shown = Callable[..., Page]
 
@@ -54,7 +55,7 @@ def test_a_page_that_is_right_passes(show: Shown) -> None:
 def test_axe_is_asked_in_light_and_dark(show: Shown) -> None:
     page = show(
         "<main><h1>a</h1><img src='x.png'><p>Chữ</p></main>",
-        head="<style>@media (prefers-color-scheme: dark) {p {color: #222; background: #111}}</style>",
+        head=f"<style>@media (prefers-color-scheme: dark) {DARK_ON_DARK}</style>",
     )
     faults = checks.both_themes(page)
     assert any(fault.startswith("axe: image-alt") for fault in faults)

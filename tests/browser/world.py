@@ -1,13 +1,15 @@
 """Fills the database with people and what they did, once for each language.
 
-`main` runs inside the site's environment and prints JSON: `{language: {"facts": {...}, "cookies": {who: ...}}}`.
-Everything is made by the services that pages and programs use. Names are Vietnamese in both
-languages, so that no word of theirs is taken for a text that nobody translated.
+`main` runs inside the site's environment and prints JSON:
+`{language: {"facts": {...}, "cookies": {who: {...}}}}`. Everything is made by the
+services that pages and programs use. Names are Vietnamese in both languages, so that no word of theirs is
+taken for a text that nobody translated.
 """
 
 import json
 import secrets
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib import admin
 from django.db import models, transaction
@@ -31,7 +33,7 @@ from workunits.models import Host, LabNode
 from workunits.tests.world import Researcher, Volunteer, done, season, verdict
 
 LANGUAGES = ("en", "vi")
-ANSWERS = {
+ANSWERS: dict[str, Any] = {
     "name": "Nguyễn Thị Hoài Thu",
     "institution": "Viện Toán học Hà Nội",
     "position": "Nghiên cứu viên",
