@@ -6,8 +6,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
+from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.shortcuts import redirect
+from django.urls import URLPattern, URLResolver, reverse
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from accounts import admin_doors, admin_pages
 
 
 class MovedByServices:
@@ -31,8 +38,11 @@ class ShownOnly(MovedByServices):
 
 
 class GoblinAdminSite(AdminSite):
+    """The look of the site, a bar of doors instead of a sidebar, and no page about passwords."""
+
     site_header = site_title = "GPU Goblin"
-    index_title = "Operators"
+    index_title = _("Administration")
+    enable_nav_sidebar = False
 
     def login(
         self, request: HttpRequest, _extra_context: dict[str, Any] | None = None
@@ -40,3 +50,31 @@ class GoblinAdminSite(AdminSite):
         """Send whoever is not yet known as an operator to the log-in page."""
         query = urlencode({"next": request.GET.get("next", reverse("admin:index"))})
         return HttpResponseRedirect(f"{reverse('login')}?{query}")
+
+    @method_decorator(require_POST)
+    def logout(
+        self, request: HttpRequest, _extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The same as everywhere on the site."""
+        logout(request)
+        return redirect("login")
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """The rooms' own pages, then Django's addresses without those for passwords."""
+        usual = [
+            pattern
+            for pattern in super().get_urls()
+            if not str(getattr(pattern, "name", "")).startswith("password_change")
+        ]
+        return [*admin_pages.addresses(self), *usual]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What every admin page knows."""
+        return super().each_context(request) | {"doors": admin_doors.bar(request)}
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The first page: the doors with what waits behind them, then all lists."""
+        boxes = {"boxes": admin_doors.boxes(request)}
+        return super().index(request, boxes | (extra_context or {}))

@@ -8,6 +8,7 @@ from uuid import UUID
 from goblin_wire.protocol import LAB_SEEN_S
 from workunits import limits
 from workunits.database import Query, Row, query, row, run
+from workunits.switches import lab_is_on
 
 _IN_FLIGHT = """
 SELECT count(*) AS units, coalesce(sum(p.output_bytes), 0)::bigint AS bytes,
@@ -27,6 +28,7 @@ WITH labs AS MATERIALIZED (
     ON d.lab_id = n.lab_id AND d.day = (now() AT TIME ZONE 'UTC')::date
   CROSS JOIN LATERAL ({_IN_FLIGHT}) f
   WHERE n.reachable AND n.last_seen > now() - make_interval(secs => {LAB_SEEN_S})
+    AND {lab_is_on("n.lab_id")}
 )
 SELECT j.id, labs.lab_id, labs.lab_key, labs.endpoint, labs.certificate, labs.units, labs.bytes,
        labs.flops

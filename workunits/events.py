@@ -64,7 +64,7 @@ def read(principal: Principal, message: EventsRequest) -> EventsReply:
     """Events after the cursor. Also the lab's sign of life, with its window."""
     require_protocol(message.protocol)
     lab = principal.lab
-    node = labs.node(lab)
+    node = labs.node(lab, account=principal.account_id)
     labs.seen(node, message.window)
     cursor, reset = _cursor(message.cursor)
     reply = EventsReply(
@@ -75,6 +75,7 @@ def read(principal: Principal, message: EventsRequest) -> EventsReply:
         site_keys=labs.site_keys(),
         flops_left_today=int(node.flops_left),
         poll_after_ms=POLL_MS,
+        notice=node.switched_off,
     )
     found = (
         []

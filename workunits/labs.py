@@ -16,7 +16,7 @@ from goblin_wire.lab import LabHello, LabWelcome, Reachability, SiteKey, Window
 from goblin_wire.problems import EndpointUnreachable, NotAllowed, RateLimited
 from goblin_wire.protocol import LAB_SEEN_S, require_protocol
 from gpugoblin_site import keys
-from workunits import patience
+from workunits import patience, switches
 from workunits.database import Row, row, run
 from workunits.epochs import current_epoch
 from workunits.network import network
@@ -50,13 +50,15 @@ SELECT {_SAME} AS same,
        n.reachable AND n.probed_at > now() - make_interval(secs => %(fresh)s) AS fresh
 FROM workunits_labnode n WHERE n.lab_id = %(lab)s"""  # noqa: S608
 
-_NODE = """
+_NODE = f"""
 SELECT n.lab_id, n.public_key, n.reachable, n.probe_code, n.probe_reason, n.window_units,
        n.window_bytes, extract(epoch FROM now() - n.last_seen)::float8 AS silent,
-       greatest(0, l.daily_flops - coalesce(d.flops, 0))::float8 AS flops_left
+       greatest(0, l.daily_flops - coalesce(d.flops, 0))::float8 AS flops_left,
+       coalesce(w.sentence, '') AS switched_off
 FROM workunits_labnode n JOIN research_access_lab l ON l.id = n.lab_id
 LEFT JOIN workunits_labday d ON d.lab_id = n.lab_id AND d.day = (now() AT TIME ZONE 'UTC')::date
-WHERE n.lab_id = %(lab)s"""
+{switches.of_lab("n.lab_id", "%(account)s")}
+WHERE n.lab_id = %(lab)s"""  # noqa: S608
 
 _SEEN = """
 UPDATE workunits_labnode SET last_seen = now(), window_units = %(units)s, window_bytes = %(bytes)s
@@ -148,9 +150,12 @@ def site_keys() -> list[SiteKey]:
     return [SiteKey(kid=kid, key=key) for kid, key in keys.site_keys().items()]
 
 
-def node(lab: int) -> Row:
-    """The lab's node; raises `NotAllowed` before its first hello."""
-    found = row(_NODE, {"lab": lab})
+def node(lab: int, *, account: int | None = None) -> Row:
+    """The lab's node; raises `NotAllowed` before its first hello.
+
+    `account`: in whose language it says why nothing is leased from the lab.
+    """
+    found = row(_NODE, {"lab": lab, "account": account})
     if found is None:
         raise NotAllowed("The lab node has not introduced itself; send a hello first.")
     return found

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from goblin_wire.exchange import Want
 from goblin_wire.protocol import LAB_SEEN_S
+from workunits import switches
 from workunits.database import Row, row
 
 MIB = 1024 * 1024
@@ -28,7 +29,8 @@ WITH jobs AS MATERIALIZED (
   SELECT j.id, j.state, l.state = 'active' AND n.reachable
            AND n.last_seen > now() - make_interval(secs => {LAB_SEEN_S}) AS online,
          n.window_units > f.units AND n.window_bytes > f.bytes AS window_open,
-         l.daily_flops > coalesce(d.flops, 0) + f.flops AS quota_left
+         l.daily_flops > coalesce(d.flops, 0) + f.flops AS quota_left,
+         w.sentence AS switched_off
   FROM workunits_job j
   JOIN research_access_lab l ON l.id = j.lab_id
   JOIN workunits_labnode n ON n.lab_id = j.lab_id
@@ -38,26 +40,30 @@ WITH jobs AS MATERIALIZED (
     SELECT count(*) AS units, coalesce(sum(p.output_bytes), 0) AS bytes,
            coalesce(sum(p.flops), 0) AS flops
     FROM workunits_pendinglease p WHERE p.lab_id = j.lab_id AND p.live) f
+  {switches.of_lab("j.lab_id", "%(account)s")}
   WHERE j.state IN ('open', 'paused')
     AND EXISTS (SELECT 1 FROM workunits_opening o WHERE o.job_id = j.id)
   LIMIT 200
 )
 SELECT count(*) AS jobs,
        count(*) FILTER (WHERE state = 'open') AS open,
-       count(*) FILTER (WHERE state = 'open' AND online) AS online,
-       count(*) FILTER (WHERE state = 'open' AND online AND quota_left) AS in_quota,
-       count(*) FILTER (WHERE state = 'open' AND online AND quota_left AND window_open) AS ready,
-       min(o.memory) FILTER (WHERE state = 'open' AND online) AS memory,
-       min(o.catalogue) FILTER (WHERE state = 'open' AND online) AS catalogue
-FROM jobs LEFT JOIN LATERAL (
+       min(switched_off) FILTER (WHERE state = 'open') AS switched_off,
+       count(*) FILTER (WHERE allowed) AS allowed,
+       count(*) FILTER (WHERE allowed AND online) AS online,
+       count(*) FILTER (WHERE allowed AND online AND quota_left) AS in_quota,
+       count(*) FILTER (WHERE allowed AND online AND quota_left AND window_open) AS ready,
+       min(o.memory) FILTER (WHERE allowed AND online) AS memory,
+       min(o.catalogue) FILTER (WHERE allowed AND online) AS catalogue
+FROM (SELECT *, state = 'open' AND switched_off IS NULL AS allowed FROM jobs) AS jobs
+LEFT JOIN LATERAL (
   SELECT (SELECT memory FROM workunits_opening WHERE job_id = jobs.id ORDER BY memory LIMIT 1),
          (SELECT catalogue FROM workunits_opening WHERE job_id = jobs.id LIMIT 1)
 ) o(memory, catalogue) ON true"""  # noqa: S608
 
 
-def no_work(short: list[Want]) -> Notice:
-    """Why none of these devices got a unit."""
-    found = row(_WHY)
+def no_work(account: int, short: list[Want]) -> Notice:
+    """Why none of these devices of an account got a unit."""
+    found = row(_WHY, {"account": account})
     memory = max(want.memory for want in short)
     catalogue = max(want.catalogue for want in short)
     assert found is not None  # noqa: S101 - an aggregate always gives a row
@@ -69,6 +75,8 @@ def _from_labs(found: Row) -> Notice | None:
         return Notice("no_jobs", "There is no work at the moment; your machine waits for some.")
     if not found.open:
         return Notice("jobs_paused", "All jobs that have work are paused.")
+    if not found.allowed:
+        return Notice(switches.CODE, found.switched_off)
     if not found.online:
         return Notice("lab_offline", "There is work, but its lab is off line or cannot be reached.")
     if not found.in_quota:

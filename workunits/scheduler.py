@@ -13,7 +13,9 @@ from django.db import OperationalError, close_old_connections, connection
 
 from accounts import housekeeping
 from gpugoblin_site import logs
-from workunits import sweeps
+from gpugoblin_site.mail import delivery as mail_delivery
+from gpugoblin_site.mail import housekeeping as mail_housekeeping
+from workunits import statistics, sweeps
 from workunits.database import run
 
 LOCK = 0x676F626C696E
@@ -40,8 +42,11 @@ JOBS: dict[str, tuple[Callable[[], int], float]] = {
     "sweep_closed_jobs": (sweeps.sweep_closed_jobs, 1),
     "probe_labs": (sweeps.probe_labs, 5),
     "lapse_reports": (sweeps.lapse_reports, 60),
+    "measure": (statistics.measure, 15),
     "clean_up": (sweeps.clean_up, 3600),
     "clean_up_accounts": (housekeeping.purge, 3600),
+    "deliver_mail": (mail_delivery.deliver_due, 3),
+    "clean_up_mail": (mail_housekeeping.purge, 3600),
 }
 """Name -> what is done, and every how many seconds. Each may be done twice without harm."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from goblin_wire.problems import Unavailable
 from goblin_wire.protocol import LAB_SEEN_S, WAIT_S
-from workunits import limits
+from workunits import limits, switches
 from workunits.tickets import ClientTicket, LabTicket, Ticket
 from workunits.tries import may_take_sql
 
@@ -34,6 +34,7 @@ WITH ready AS MATERIALIZED (
   LEFT JOIN workunits_labday d
     ON d.lab_id = j.lab_id AND d.day = (now() AT TIME ZONE 'UTC')::date
   WHERE j.state = 'open' AND cardinality(%(c_n)s::integer[]) > 0
+    AND {switches.EVERYTHING_IS_ON} AND {switches.lab_is_on("j.lab_id")}
     AND EXISTS (SELECT 1 FROM workunits_opening o WHERE o.job_id = j.id)
     AND (SELECT count(*) < n.window_units AND coalesce(sum(p.output_bytes), 0) < n.window_bytes
            AND coalesce(sum(p.flops), 0) + coalesce(d.flops, 0) < l.daily_flops

@@ -7,27 +7,44 @@ that the cost of an exchange does not grow with the number of finished units.
 
 from workunits.models.events import Event, Heartbeat, SiteEpoch
 from workunits.models.hosts import Device, Host
-from workunits.models.jobs import Job, JobState, Opening, Unit
+from workunits.models.jobs import Job, JobHour, JobState, Opening, Unit
 from workunits.models.labs import LabDay, LabNode
 from workunits.models.leases import Lease, PendingLease
-from workunits.models.ledger import CreditEntry, CreditKind, Standing, Verdict, VerdictBatch
+from workunits.models.ledger import (
+    CreditDay,
+    CreditEntry,
+    CreditKind,
+    Standing,
+    Verdict,
+    VerdictBatch,
+)
+from workunits.models.statistics import Hour, Measured
+from workunits.models.switches import Switch, SwitchHistoryIsFixed, SwitchKind, SwitchMove
 
 __all__ = [
+    "CreditDay",
     "CreditEntry",
     "CreditKind",
     "Device",
     "Event",
     "Heartbeat",
     "Host",
+    "Hour",
     "Job",
+    "JobHour",
     "JobState",
     "LabDay",
     "LabNode",
     "Lease",
+    "Measured",
     "Opening",
     "PendingLease",
     "SiteEpoch",
     "Standing",
+    "Switch",
+    "SwitchHistoryIsFixed",
+    "SwitchKind",
+    "SwitchMove",
     "Unit",
     "Verdict",
     "VerdictBatch",

@@ -118,6 +118,8 @@ class Follower:
         for event in reply.events:
             self._apply(event)
         self._take_figures(reply)
+        if self._node.site.noted(reply.notice):
+            self._node.note_all()
         if reply.reset:
             _log.warning("the site lost events: units and verdicts are told again")
             self._told()

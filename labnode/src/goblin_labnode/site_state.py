@@ -20,6 +20,8 @@ class SiteState:
         self.network = NetworkSnapshot()
         self.reachability = Reachability()
         self.flops_left_today = 0
+        self.notice = ""
+        """Why the site gives out none of the lab's units, if it says so."""
         self.trouble: tuple[str, str] | None = ("unreachable", "The site was not reached yet.")
         """Code and sentence of what keeps us from the site; none while it answers."""
         self.trouble_since = time.time()
@@ -52,6 +54,13 @@ class SiteState:
             self._answered = time.monotonic()
             self.trouble = None
             return before != (self.network, self.reachability, self.trouble)
+
+    def noted(self, notice: str) -> bool:
+        """Take what the site says to the lab's people; returns whether it is news."""
+        with self._lock:
+            is_news = notice != self.notice
+            self.notice = notice
+            return is_news
 
     def reached(self) -> None:
         """The site answered something."""

@@ -24,6 +24,10 @@ _PHASES = {
 }
 
 
+SWITCHED_OFF = "switched_off"
+"""The code of a job that waits since the site's operators stopped its lab, or everything."""
+
+
 class Standing(NamedTuple):
     state: JobState
     code: str
@@ -55,6 +59,8 @@ def _active(site: SiteState, run: Run) -> Standing:
         return Standing(JobState.VERIFYING, "ok", reason, "lab")
     if working or received:
         reason = f"{working} of {total} units are being computed, {run.verified} are verified."
+        if site.notice:
+            reason = f"{reason} No more are given out: {site.notice}"
         return Standing(JobState.RUNNING, "ok", reason, "site")
     if planned and not registered:
         return _planning(site, run)
@@ -82,6 +88,8 @@ def _waits_for(site: SiteState, run: Run) -> tuple[str, str, str]:
         return run.held[0], f"The site holds the job back: {run.held[1] or run.held[0]}", "site"
     if run.count(UnitPhase.READY) and not run.count(UnitPhase.REGISTERED):
         return "ok", "The site is being told of the units.", "lab"
+    if site.notice:
+        return SWITCHED_OFF, f"The site gives out none of this lab's units: {site.notice}", "site"
     if not site.reachability.reachable:
         said = site.reachability.reason or "the site has not looked yet."
         return (
