@@ -1,0 +1,143 @@
+"""Everything about a request that the decision page shows; a bounded number of queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.models import Account
+from goblin_wire.states import RequestState
+from gpugoblin_site import readable
+from research_access.admin import decide, forms, viewing
+from research_access.admin.flags import flags_of
+from research_access.admin.history import items_of
+from research_access.admin.people import address_of, called, language_of
+from research_access.admin.undoing import standing_of
+from research_access.models import AccessRequest, Decision, Kind, Lab, SavedReply
+from research_access.services.rules import DEFAULT_DAILY_FLOPS, is_reviewer
+from research_access.words import state_kind, state_words
+
+PLAIN = ("name", "institution", "position", "field", "purpose", "size")
+NEIGHBOURS = 10
+EARLIER = 20
+
+
+def facts_of(request: AccessRequest, reviewer: Account) -> dict[str, Any]:
+    """For the template; the request's account must come with its person."""
+    decisions = list(
+        Decision.objects.filter(request=request).select_related("actor__person").order_by("id")
+    )
+    last = decisions[-1] if decisions else None
+    return {
+        "row": request,
+        "person": called(request.account),
+        "address": address_of(request.account),
+        "reads": language_of(request.account),
+        "state": {"kind": state_kind(request.state), "text": state_words(request.state)},
+        "answers": answers_of(request),
+        "flags": [f for f in flags_of([request], reviewer)[request.pk] if f.code != "open"],
+        "history": items_of(request, decisions),
+        "earlier": _earlier(request),
+        "neighbours": _neighbours(request),
+        "labs": _labs(request.account),
+        "live": live_of(request, reviewer, last),
+        "panels": _panels(request, reviewer, last),
+        "replies": SavedReply.objects.all(),
+        "own": request.account_id == reviewer.pk,
+        "may_decide": is_reviewer(reviewer),
+    }
+
+
+def live_of(
+    request: AccessRequest, reviewer: Account, last: Decision | None, *, shown: int | None = None
+) -> dict[str, Any]:
+    """What changes while the page is open. `shown`: the last decision that the page knows."""
+    standing = standing_of(last, reviewer)
+    undoable = standing is not None and standing.undo is not None
+    return {
+        "looking": viewing.others([request], reviewer).get(request.pk, []),
+        "standing": standing,
+        "moved": shown is not None and last is not None and last.pk != shown,
+        "shown": shown if shown is not None else (last.pk if last is not None else 0),
+        "every": viewing.UNDO_BEAT_S if undoable else viewing.BEAT_S,
+    }
+
+
+def answers_of(request: AccessRequest) -> list[dict[str, Any]]:
+    """The questions of the form with what was answered."""
+    found = [_answer(name, getattr(request, name)) for name in PLAIN]
+    found.insert(3, _answer("web_page", request.web_page) | {"link": _is_web(request.web_page)})
+    kinds = ", ".join(str(Kind(kind).label) for kind in request.kinds if kind in Kind.values)
+    found.insert(6, _answer("kinds", kinds))
+    found.append(_answer("daily_flops", _quota(request)))
+    found.append(_answer("no_confidential", _yes(request.no_confidential)))
+    found.append(_answer("noncommercial", _yes(request.noncommercial)))
+    return found
+
+
+def _answer(name: str, value: str) -> dict[str, Any]:
+    label = AccessRequest._meta.get_field(name).verbose_name  # type: ignore[union-attr]
+    return {"name": name, "label": label, "value": value}
+
+
+def _is_web(address: str) -> bool:
+    return address.startswith(("https://", "http://"))
+
+
+def _yes(value: bool | None) -> str:
+    if value is None:
+        return _("not answered")
+    return _("confirmed") if value else _("not confirmed")
+
+
+def _quota(request: AccessRequest) -> str:
+    if request.daily_flops is None:
+        return _("the default, %(quota)s") % {"quota": readable.flops(DEFAULT_DAILY_FLOPS)}
+    return readable.flops(request.daily_flops)
+
+
+def _sent() -> QuerySet[AccessRequest]:
+    return AccessRequest.objects.exclude(state=RequestState.DRAFT.value)
+
+
+def _earlier(request: AccessRequest) -> list[dict[str, Any]]:
+    """Other requests of the person, the newest first."""
+    rows = _sent().filter(account=request.account_id).exclude(pk=request.pk).order_by("-id")
+    return [_short(row) for row in rows[:EARLIER]]
+
+
+def _neighbours(request: AccessRequest) -> list[dict[str, Any]]:
+    """Requests of others of the same institution, the newest first."""
+    if not request.institution_search:
+        return []
+    rows = _sent().filter(institution_search=request.institution_search)
+    others = rows.exclude(account=request.account_id).order_by("-id")
+    return [_short(row) for row in others[:NEIGHBOURS]]
+
+
+def _short(row: AccessRequest) -> dict[str, Any]:
+    return {
+        "pk": row.pk,
+        "name": str(row),
+        "submitted": row.submitted,
+        "kind": state_kind(row.state),
+        "state": state_words(row.state),
+    }
+
+
+def _labs(account: Account) -> list[Lab]:
+    """The labs that the person is a member of, with their owners."""
+    rows = Lab.objects.filter(members__account=account).select_related("owner__person")
+    return list(rows.order_by("name")[:EARLIER])
+
+
+def _panels(
+    request: AccessRequest, reviewer: Account, last: Decision | None
+) -> list[forms.MoveForm]:
+    """A form for each move that this reviewer may make now."""
+    if request.account_id == reviewer.pk or not is_reviewer(reviewer):
+        return []
+    seen = last.pk if last is not None else 0
+    return [forms.fresh(move, seen, request) for move in decide.possible(request)]
