@@ -10,7 +10,7 @@ from django.template import Context
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from gpugoblin_site import drawings, readable
 from gpugoblin_site.pages import menu as menus
@@ -89,6 +89,12 @@ def duration(value: timedelta | float) -> str:
 def number(value: float, places: int = 0) -> str:
     """A number by locale: 12,345."""
     return readable.number(value, places)
+
+
+@register.filter
+def lines(text: str) -> list[str]:
+    """The lines of a text; what was safe stays so."""
+    return [mark_safe(line) if isinstance(text, SafeString) else line for line in text.split("\n")]  # noqa: S308
 
 
 @register.filter
