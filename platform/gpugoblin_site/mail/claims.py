@@ -64,7 +64,8 @@ def hand_over(mail: OutboxMail) -> None:
 
 
 def sent(mail: OutboxMail) -> None:
-    _end(mail, MailState.SENT, MailCode.NONE, "")
+    """It is with the mail server; nobody here needs its text any more."""
+    _end(mail, MailState.SENT, MailCode.NONE, "", keep_text=False)
 
 
 def bounced(mail: OutboxMail, detail: str) -> None:
@@ -115,9 +116,11 @@ def _mine(mail: OutboxMail) -> QuerySet[OutboxMail]:
     return OutboxMail.objects.filter(pk=mail.pk, state=MailState.SENDING, claim=mail.claim)
 
 
-def _end(mail: OutboxMail, state: MailState, code: MailCode, detail: str) -> None:
+def _end(
+    mail: OutboxMail, state: MailState, code: MailCode, detail: str, *, keep_text: bool = True
+) -> None:
     mine = _mine(mail)
-    if mail.secret:
+    if mail.secret or not keep_text:
         mine.update(body="")
     mine.update(
         state=state,

@@ -40,5 +40,5 @@ def _deliver(mail_id: int) -> None:
     except Exception as error:
         _log.warning("not delivered at once", mail=mail_id, exc_info=error)
     finally:
-        _room.release()
         connection.close()
+        _room.release()

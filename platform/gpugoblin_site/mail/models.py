@@ -56,7 +56,7 @@ class OutboxMail(models.Model):
     subject = models.CharField(_("subject"), max_length=300)
     body = models.TextField(_("text"))
     secret = models.BooleanField(default=False)
-    """Holds a code or a link that lets somebody in: its text goes once it has left."""
+    """Holds a code or a link that lets somebody in: its text is gone also if it did not arrive."""
     state = models.CharField(
         _("state"), max_length=16, choices=MailState.choices, default=MailState.WAITING
     )

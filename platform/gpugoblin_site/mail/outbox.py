@@ -14,11 +14,12 @@ from django.db import transaction
 from django.utils import timezone, translation
 
 from accounts.models import Account, Person
-from goblin_wire.problems import BadMessage
+from goblin_wire.problems import BadMessage, Conflict
 from gpugoblin_site.mail import courier, text
 from gpugoblin_site.mail.models import MailCode, MailState, OutboxMail
 
 AT_ONCE = timedelta(0)
+RETRIED = (MailState.WAITING, MailState.FAILED, MailState.BOUNCED)
 
 
 def queue(
@@ -35,10 +36,11 @@ def queue(
     """Write `templates/mail/<template>.txt` to an account or an address, once for each `key`.
 
     It is rendered now, in `language`, or the recipient's, or (for an address without an account)
-    the language of the page. It leaves after `delay`, is of no use after `expires`, and its text is
-    wiped once it has left if it is `secret`; unless stated, what expires is. An account that was
-    deleted gets nothing: its mail is cancelled from the start. Raises `BadMessage` for an address
-    that is none, `ValueError` for a key that holds an address.
+    the language of the page. It leaves after `delay` and is of no use after `expires`. Its text is
+    wiped once it was sent; if it is `secret` (unless stated: if it expires), also when it was not.
+    An account that was deleted gets nothing: its mail is cancelled from the start.
+
+    Raises `BadMessage` for an address that is none, `ValueError` for a key that holds an address.
     """
     if "@" in key:
         raise ValueError("A mail's key must not name a person.")
@@ -83,6 +85,26 @@ def state_of(key: str) -> MailState | None:
     """What became of a mail; None where there is none (any more)."""
     found = OutboxMail.objects.filter(key=key).values_list("state", flat=True).first()
     return None if found is None else MailState(found)
+
+
+def retry(mail: OutboxMail) -> None:
+    """Try a mail again now that failed, came back or waits. Raises `Conflict` where it can't be:
+    it has left, or its text held a secret and is gone."""
+    if (
+        not OutboxMail.objects.filter(pk=mail.pk, state__in=RETRIED)
+        .exclude(body="")
+        .update(
+            state=MailState.WAITING,
+            due=timezone.now(),
+            expires=None,
+            handed=None,
+            finished=None,
+            attempts=0,
+            code=MailCode.NONE,
+            detail="",
+        )
+    ):
+        raise Conflict("This mail can't be sent again: it has left, or its text is gone.")
 
 
 def is_late() -> bool:
