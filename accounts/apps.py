@@ -1,5 +1,8 @@
+"""The app of accounts."""
+
+from __future__ import annotations
+
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
 
 
 class AccountsConfig(AppConfig):
@@ -7,6 +10,4 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts"
 
     def ready(self) -> None:
-        from accounts import roles
-
-        post_migrate.connect(roles.make_groups, sender=self)
+        from accounts import browsers  # noqa: F401  (registers itself)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounts import limits, sign_in
-from accounts.models import LoginLink
-
-LINKS_KEPT = timedelta(days=1)
+from accounts import limits, login, sign_in
+from accounts.models import Session
 
 
 def purge() -> int:
-    """Delete ended sign-ins, links, sessions and counters; how many rows that were."""
-    now = timezone.now()
-    links = LoginLink.objects.filter(expires__lt=now - LINKS_KEPT).delete()[0]
-    sessions = Session.objects.filter(expire_date__lt=now).delete()[0]
-    return sign_in.purge() + limits.purge() + links + sessions
+    """Delete ended log-ins, sign-ins, sessions and counters; how many rows that were."""
+    sessions = Session.objects.filter(expire_date__lt=timezone.now()).delete()[0]
+    return sign_in.purge() + login.purge() + limits.purge() + sessions

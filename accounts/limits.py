@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,6 +17,7 @@ from accounts.models import RateLimit
 from goblin_wire.problems import RateLimited
 from gpugoblin_site import keys
 
+_LINE_BITS = 64
 _COUNT = """
 INSERT INTO accounts_ratelimit AS r (key, count, ends)
 VALUES (%(key)s, 1, now() + %(seconds)s * interval '1 second')
@@ -77,6 +79,17 @@ def client_address(request: HttpRequest) -> str:
         if len(seen) >= proxies and seen[-proxies]:
             return str(seen[-proxies])
     return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def network_of(address: str) -> str:
+    """What counts as one network: an IPv4 address, or the 2^64 IPv6 addresses of one line."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return str(parsed)
+    return str(ipaddress.ip_network((parsed, _LINE_BITS), strict=False).network_address)
 
 
 def purge() -> int:

@@ -1,9 +1,7 @@
-"""What is done with accounts, tokens and login links."""
+"""What is done with accounts and tokens."""
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,15 +11,15 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts import roles
-from accounts.models import Account, AccountState, ApiToken, LoginLink, Person
-from accounts.models.account import NAME_MOST
+from accounts.models import Account, AccountState, ApiToken, Person, Session
+from accounts.models.account import NAME_MOST, new_session_epoch
+from accounts.terms import TERMS_VERSION
 from accounts.text import clean_name
 from goblin_wire.problems import (
     AccountSuspended,
     BadMessage,
     Conflict,
     NotAllowed,
-    SignInExpired,
     TokenInvalid,
 )
 from goblin_wire.tokens import Scope, new_token, secret_hash, secret_matches, split_token
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from research_access.models import Lab
 
 TOKEN_LIFETIME = timedelta(days=365)
-LOGIN_LINK_LIFETIME = timedelta(minutes=15)
 MAX_LABEL = 200
 
 
@@ -57,6 +54,28 @@ def create_account(email: str, *, name: str = "", language: str = "en") -> Accou
     except IntegrityError:
         raise Conflict("There is an account with this e-mail address already.") from None
     return account
+
+
+def account_for(email: str, *, language: str) -> Account:
+    """The account of an address that was proved to be the person's; made if there is none."""
+    try:
+        return account_of(email) or create_account(email, language=language)
+    except Conflict:  # made at this moment, in another tab
+        return Account.objects.get(person__email=folded(email))
+
+
+def accept_terms(account: Account) -> None:
+    """Note that the person accepted the terms of today; the first moment of a version stays."""
+    Person.objects.filter(account=account).exclude(terms_version=TERMS_VERSION).update(
+        terms_version=TERMS_VERSION, terms_accepted=timezone.now()
+    )
+
+
+@transaction.atomic
+def log_out_everywhere(account: Account) -> None:
+    """End every session of the account; its programs go on with their tokens."""
+    Account.objects.filter(pk=account.pk).update(session_epoch=new_session_epoch())
+    Session.objects.filter(account=account).delete()
 
 
 def account_of(email: str) -> Account | None:
@@ -147,37 +166,3 @@ def sign_out(token: str) -> None:
     if parts is None or found is None or not secret_matches(parts.secret, found.secret_hash):
         raise TokenInvalid
     revoke_token(found)
-
-
-def new_login_link(account: Account, *, lifetime: timedelta = LOGIN_LINK_LIFETIME) -> str:
-    """The secret of a new one-time link. Raises `AccountSuspended`."""
-    if account.state != AccountState.ACTIVE:
-        raise AccountSuspended
-    secret = secrets.token_urlsafe(32)
-    LoginLink.objects.create(
-        account=account, secret_hash=_hash(secret), expires=timezone.now() + lifetime
-    )
-    return secret
-
-
-@transaction.atomic
-def use_login_link(secret: str) -> Account:
-    """The account that a link logs in, once. Raises `SignInExpired` or `AccountSuspended`."""
-    link = (
-        LoginLink.objects.select_for_update(of=("self",))
-        .select_related("account")
-        .filter(secret_hash=_hash(secret))
-        .first()
-    )
-    if link is None or link.used is not None or link.expires <= timezone.now():
-        raise SignInExpired("This link has expired or was used; ask for another one.")
-    if link.account.state != AccountState.ACTIVE:
-        raise AccountSuspended
-    link.used = timezone.now()
-    link.save(update_fields=["used"])
-    return link.account
-
-
-def _hash(secret: str) -> str:
-    # 256 random bits: a slow hash would add nothing.
-    return hashlib.sha256(secret.encode()).hexdigest()

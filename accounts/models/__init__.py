@@ -2,7 +2,8 @@
 
 from accounts.models.account import Account, AccountManager, AccountState, Person
 from accounts.models.limits import RateLimit
-from accounts.models.login import LoginLink
+from accounts.models.login import LoginAttempt, LoginCode
+from accounts.models.session import Session
 from accounts.models.sign_in import SignIn
 from accounts.models.token import ApiToken
 
@@ -11,8 +12,10 @@ __all__ = [
     "AccountManager",
     "AccountState",
     "ApiToken",
-    "LoginLink",
+    "LoginAttempt",
+    "LoginCode",
     "Person",
     "RateLimit",
+    "Session",
     "SignIn",
 ]

@@ -11,8 +11,8 @@ from csp.constants import NONE, SELF
 
 from goblin_wire.protocol import MAX_JSON_BYTES
 from gpugoblin_site import keys, logs
-from gpugoblin_site.mail import settings as mail_settings
 from gpugoblin_site.embedded_postgres import default_data_dir
+from gpugoblin_site.mail import settings as mail_settings
 
 _package = Path(__file__).resolve().parent
 _checkout = _package.parents[1]
@@ -60,7 +60,6 @@ INSTALLED_APPS = [
     "accounts.admin_config.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "accounts.allauth_config.AllauthAccountConfig",
@@ -88,6 +87,7 @@ PAGE_MIDDLEWARE = [
     "accounts.middleware.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "accounts.middleware.SecondFactorMiddleware",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -140,7 +140,8 @@ DATABASES = {"default": {**_server, **_persistent, "OPTIONS": _options}}
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.SessionBackend"]
 LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/sign-in/"
+LOGIN_REDIRECT_URL = "/start/"
+SESSION_ENGINE = "accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
@@ -159,9 +160,17 @@ ACCOUNT_SIGNUP_FIELDS = ["email*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # our code proves the address before allauth is asked
 MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1  # clocks of telephones differ: the codes of half a minute before and after
+# What allauth counts and remembers of second factors must be the same for every worker.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "accounts_cache",
+    }
+}
 
 # --- mail ---------------------------------------------------------------------------------------
-# smtp+tls://user:password@host:587 and the like; with none, mails are printed by whoever sends them.
+# smtp+tls://user:password@host:587 and the like; with none, mails are printed where they are sent.
 EMAIL_URL = env.str("EMAIL_URL", default="") or "consolemail://"
 _mail = mail_settings.of_url(EMAIL_URL)
 EMAIL_BACKEND = _mail.backend

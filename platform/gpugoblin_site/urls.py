@@ -6,7 +6,6 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
-from accounts import api, views
 from gpugoblin_site import health, openapi
 
 
@@ -17,14 +16,9 @@ def schema(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("", include("workunits.urls")),
-    path("api/v1/sign-in", api.start_sign_in),
-    path("api/v1/sign-in/token", api.poll_sign_in),
-    path("api/v1/sign-out", api.sign_out),
+    path("", include("accounts.urls")),
     path("api/schema/", schema, name="schema"),
     path("", include("gpugoblin_site.pages.urls")),
-    path("sign-in/", views.sign_in, name="sign-in"),
-    path("login/", views.login_page, name="login"),
-    path("logout/", views.logout_page, name="logout"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", health.prometheus),

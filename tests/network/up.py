@@ -15,7 +15,7 @@ The network runs. Ctrl-C stops everything and removes its folder.
   site            {site}
   administration  {administration}
   researcher      {researcher}
-                  (each link logs in once)
+                  (type the address, then the code, which works once)
   lab node        {lab}
   its data        {data}: A.npy, B.npy ({size} x {size} float32)
   logs            {logs}
@@ -52,8 +52,8 @@ def message(network: Network) -> str:
     places, people = network.places, network.known_people()
     return MESSAGE.format(
         site=places.site_url,
-        administration=login_link(network, people.reviewer),
-        researcher=login_link(network, people.researcher),
+        administration=login_code(network, people.reviewer),
+        researcher=login_code(network, people.researcher),
         lab=places.lab,
         data=places.data,
         logs=places.logs,
@@ -67,6 +67,7 @@ def short_path(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def login_link(network: Network, email: str) -> str:
-    """A link that logs this person in, once."""
-    return network.site.manage("login_link", email).split()[-1]
+def login_code(network: Network, email: str) -> str:
+    """What this person types on the log-in page."""
+    code = network.site.manage("login_code", email).splitlines()[0]
+    return f"{email}, code {code}"

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 import goblin_wire.problems as wire
-from accounts import services
+from accounts import login, services
 from goblin_wire.exchange import ExchangeReply, ExchangeRequest
 from goblin_wire.http import HttpClient
 from goblin_wire.signin import SignInCode, SignInPoll, SignInStart, SignInToken
@@ -20,17 +20,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def hidden_fields(page: str) -> dict[str, str]:
-    main = page[page.index("<main>") :]
-    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', main))
+    main = page[page.index("<main") :]
+    form = main[: main.index("</form>")]
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
 
 
 def confirm_in_a_browser(site: str, user_code: str) -> str:
-    """Log in by a link, come back to the code, press Confirm; the page that follows."""
-    secret = services.new_login_link(services.create_account("ada@example.org"))
+    """Log in by a code, come back to the program's, press Confirm; the page that follows."""
+    login_code = login.operators_code(services.create_account("ada@example.org"))
     with requests.Session() as browser:
-        assert "one-time link" in browser.get(f"{site}/sign-in/?code={user_code}").text
-        page = browser.get(f"{site}/login/?token={secret}").text
-        page = browser.post(f"{site}/login/", hidden_fields(page)).text
+        asked = browser.get(f"{site}/sign-in/?code={user_code}")
+        assert "/login/?next=" in asked.url
+        typed = hidden_fields(asked.text) | {"email": "ada@example.org"}
+        page = browser.post(asked.url, typed).text
+        page = browser.post(f"{site}/login/code/", hidden_fields(page) | {"code": login_code}).text
         assert user_code in page
         done = browser.post(f"{site}/sign-in/", hidden_fields(page) | {"decision": "confirm"})
         return done.text

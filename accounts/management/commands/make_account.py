@@ -33,4 +33,6 @@ class Command(BaseCommand):
                     return services.issue_token(account, Scope(options["token"]))
         except Problem as problem:
             raise CommandError(problem.detail) from None
-        return f"{email} has an account; `manage.py login_link {email}` logs in."
+        return (
+            f"{email} has an account; `manage.py login_code {email}` prints a code to log in with."
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import services
+from accounts import factors, services
 from goblin_wire.problems import Problem
 
 
@@ -15,12 +15,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
+        parser.add_argument(
+            "--new-second-factor",
+            action="store_true",
+            help="forget the second factor, for who has lost telephone and recovery codes",
+        )
 
     def handle(self, *_args: Any, **options: Any) -> str:
+        email = options["email"]
         try:
-            services.make_operator(options["email"])
+            account = services.make_operator(email)
         except Problem as problem:
             raise CommandError(problem.detail) from None
+        if options["new_second_factor"]:
+            factors.remove(account)
         return (
-            f"{options['email']} is an operator; `manage.py login_link {options['email']}` logs in."
+            f"{email} is an operator. The log-in page sends a code by mail, or"
+            f" `manage.py login_code {email}` prints one; a second factor is set up on the way"
+            " into the administration."
         )

@@ -1,0 +1,66 @@
+"""What the pages of this app share."""
+
+from __future__ import annotations
+
+import math
+import secrets
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language, ngettext
+
+from accounts.limits import client_address
+from accounts.login import Visitor
+from accounts.models import Account
+from goblin_wire.problems import RateLimited
+
+BROWSER = "browser"
+_BROWSER_S = 30 * 24 * 3600
+_BROWSER_BYTES = 24
+_BROWSER_MOST = 64
+
+
+def account_of(request: HttpRequest) -> Account:
+    """Who is logged in, where `login_required` has seen to it that somebody is."""
+    account = request.user
+    assert isinstance(account, Account)  # noqa: S101
+    return account
+
+
+def safe(request: HttpRequest, target: str) -> str:
+    """An address of this site, or nothing."""
+    allowed = url_has_allowed_host_and_scheme(
+        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return target if allowed else ""
+
+
+def visitor_of(request: HttpRequest) -> Visitor:
+    """Who types; a browser that has no cookie yet gets a value for one (see `remember`)."""
+    known = request.COOKIES.get(BROWSER, "")
+    browser = known if 0 < len(known) <= _BROWSER_MOST else secrets.token_urlsafe(_BROWSER_BYTES)
+    return Visitor(browser, client_address(request), get_language() or settings.LANGUAGE_CODE)
+
+
+def remember(response: HttpResponse, visitor: Visitor) -> HttpResponse:
+    """Let the browser show again that it is the same: a cookie, so visitors need no session."""
+    response.set_cookie(
+        BROWSER,
+        visitor.browser,
+        max_age=_BROWSER_S,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def wait_sentence(problem: RateLimited) -> str:
+    """What a person reads who asked too often."""
+    minutes = max(1, math.ceil((problem.retry_after or 60) / 60))
+    return ngettext(
+        "Too many attempts. Try again in %(minutes)d minute.",
+        "Too many attempts. Try again in %(minutes)d minutes.",
+        minutes,
+    ) % {"minutes": minutes}
