@@ -55,7 +55,8 @@ ROOMS = {
         ("workunits", "templates/workunits", "templates/admin/workunits"), "workunits/locale"
     ),
     "mail": Room(
-        ("platform/gpugoblin_site/mail", "templates/mail"), "platform/gpugoblin_site/mail/locale"
+        ("platform/gpugoblin_site/mail", "templates/mail", "templates/admin/gpugoblin_site"),
+        "platform/gpugoblin_site/mail/locale",
     ),
     "platform": Room(("platform/gpugoblin_site", "templates"), "locale"),
 }

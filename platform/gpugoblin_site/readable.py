@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 SPACE = "\N{NO-BREAK SPACE}"
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z")
@@ -35,7 +36,12 @@ def duration(value: timedelta | float) -> str:
     minutes, second = divmod(max(seconds, 0), 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
-    parts = [(days, _("d")), (hour, _("h")), (minute, _("min")), (second, _("s"))]
+    parts = [
+        (days, pgettext("time", "d")),
+        (hour, pgettext("time", "h")),
+        (minute, pgettext("time", "min")),
+        (second, pgettext("time", "s")),
+    ]
     first = next((at for at, (count, _unit) in enumerate(parts) if count), len(parts) - 1)
     shown = [part for at, part in enumerate(parts[first : first + 2]) if part[0] or at == 0]
     return SPACE.join(f"{number(count)}{SPACE}{unit}" for count, unit in shown)
