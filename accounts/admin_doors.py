@@ -23,20 +23,23 @@ class Door:
     """A lazy translation."""
     permission: str
     facts: Callable[[HttpRequest], str]
+    rank: int = 50
+    """The lower, the further to the front."""
 
 
 _doors: list[Door] = []
 
 
 def add(door: Door) -> None:
-    """Once for each address, in the order in which the rooms' admins are loaded."""
+    """Once for each address; doors of one rank keep the order in which they are added."""
     if all(known.url != door.url for known in _doors):
         _doors.append(door)
 
 
 def open_to(request: HttpRequest) -> list[Door]:
-    """The doors that this person may pass."""
-    return [door for door in _doors if request.user.has_perm(door.permission)]
+    """The doors that this person may pass, in their order."""
+    passable = [door for door in _doors if request.user.has_perm(door.permission)]
+    return sorted(passable, key=lambda door: door.rank)
 
 
 def bar(request: HttpRequest) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from accounts import admin_doors, admin_pages
+from accounts.rooms import OURS
 
 
 class MovedByServices:
@@ -43,6 +44,13 @@ class GoblinAdminSite(AdminSite):
     site_header = site_title = "GPU Goblin"
     index_title = _("Administration")
     enable_nav_sidebar = False
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Rows of our own rooms only: roles stand for Django's groups, and what a library keeps
+        about log-ins is moved by `accounts`."""
+        models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
+        ours = [model for model in models if model._meta.app_label in OURS]
+        super().register(ours, admin_class, **options)
 
     def login(
         self, request: HttpRequest, _extra_context: dict[str, Any] | None = None

@@ -19,9 +19,8 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Q
 
 from accounts.models import Account
+from accounts.rooms import OURS
 from goblin_wire.problems import NotAllowed
-
-OURS = ("accounts", "research_access", "workunits", "gpugoblin_site")
 
 
 class Role(StrEnum):

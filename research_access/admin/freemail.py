@@ -23,12 +23,10 @@ THROWN_AWAY = frozenset(_THROWN_AWAY.split())
 def domain_of(address: str) -> str:
     """What follows the last `@`, folded."""
 
-
     return address.rpartition("@")[2].casefold()
 
 
 def is_free(address: str) -> bool:
     """Whether the address is of a free or throw-away service that we know."""
-
 
     return domain_of(address) in FREE_MAIL | THROWN_AWAY

@@ -19,7 +19,7 @@ from accounts.text import fold
 from goblin_wire.states import RequestState
 from gpugoblin_site import readable
 from research_access.admin import bulk, decide, page
-from research_access.admin.filters import StateFilter
+from research_access.admin.filters import ALL, StateFilter
 from research_access.admin.flags import flags_of
 from research_access.admin.people import reviewer_of
 from research_access.models import AccessRequest
@@ -54,7 +54,9 @@ class Queue(ChangeList):
         ]
         for spec in self.filter_specs:
             if isinstance(spec, StateFilter):
-                self.states = spec.numbers(self, spec.chosen(request))
+                chosen = spec.chosen(request)
+                self.states = spec.numbers(self, chosen)
+                self.mixed = chosen == ALL
 
 
 @admin.register(AccessRequest)
@@ -166,5 +168,6 @@ admin_doors.add(
         _("Review queue"),
         "research_access.view_accessrequest",
         waiting,
+        rank=10,
     )
 )

@@ -67,5 +67,6 @@ admin_doors.add(
         _("Saved replies"),
         "research_access.view_savedreply",
         number,
+        rank=20,
     )
 )
