@@ -103,9 +103,10 @@ def reinstate(account: Account) -> None:
 
 def _set_state(account: Account, state: AccountState) -> None:
     locked = Account.objects.select_for_update().get(pk=account.pk)
-    locked.state = state
-    locked.save(update_fields=["state"])
-    account.state = state
+    if locked.state != AccountState.ERASED:
+        locked.state = state
+        locked.save(update_fields=["state"])
+    account.state = locked.state
 
 
 def issue_token(

@@ -27,6 +27,8 @@ SHOWN_NAME_MOST = 60
 class AccountState(models.TextChoices):
     ACTIVE = "active"
     SUSPENDED = "suspended"
+    ERASED = "erased"
+    """Its person asked for that; nobody comes back into it."""
 
 
 class AccountManager(BaseUserManager["Account"]):

@@ -92,6 +92,17 @@ def test_the_text_is_wiped_once_sent(account: Account) -> None:
     assert sent_mail.outbox[0].body
 
 
+def test_of_a_secret_nothing_is_left(account: Account) -> None:
+    for number, end in enumerate((delivery.deliver_due, lambda: outbox.cancel("check:1"))):
+        OutboxMail.objects.all().delete()
+        mail = queue(account, expires=timedelta(minutes=15))
+        end()
+        mail.refresh_from_db()
+        assert (mail.subject, mail.body) == ("", ""), number
+    assert len(sent_mail.outbox) == 1
+    assert sent_mail.outbox[0].subject
+
+
 def test_what_came_too_late_is_not_sent(account: Account) -> None:
     mail = queue(account, expires=timedelta(minutes=15))
     OutboxMail.objects.update(expires=timezone.now())

@@ -33,6 +33,9 @@ SETTINGS = {
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
+    # Its log quotes no statement and no value: they may name people.
+    "log_error_verbosity": "terse",
+    "log_min_error_statement": "panic",
 }
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 """A crash of the machine loses data; a killed server loses no commit, as the fault tests need."""

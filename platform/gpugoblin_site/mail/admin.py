@@ -48,14 +48,14 @@ admin_doors.add(
 class OutboxAdmin(MovedByServices, OutboxAdminBase):
     """Nothing is edited here; a mail is tried again or cancelled."""
 
-    list_display = ("subject", "address", "state", "code", "attempts", "due", "finished")
+    list_display = ("about", "address", "state", "code", "attempts", "due", "finished")
     list_filter = ("state", "code", "template", "language")
     search_fields = ("address", "subject", "key")
     ordering = ("-id",)
     list_per_page = 50
     show_full_result_count = False
     fields = (
-        "subject",
+        "about",
         "address",
         "template",
         "language",
@@ -73,6 +73,11 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
     readonly_fields = fields
     actions = ("retry", "cancel")
     change_form_template = "admin/gpugoblin_site/outboxmail/change_form.html"
+
+    @admin.display(description=gettext_lazy("subject"), ordering="subject")
+    def about(self, mail: OutboxMail) -> str:
+        """The subject; of a mail with a code, whose subject holds it, only that."""
+        return _("(a code or a link)") if mail.secret else mail.subject
 
     @admin.display(description="Message-ID")
     def message_id(self, mail: OutboxMail) -> str:

@@ -106,7 +106,7 @@ def recover() -> int:
     dead = OutboxMail.objects.filter(state=MailState.SENDING, claimed__lt=now - CLAIM_LIFETIME)
     again = dead.filter(handed__isnull=True).update(state=MailState.WAITING, claim=None)
     unsure = dead.filter(handed__isnull=False)
-    unsure.filter(secret=True).update(body="")
+    unsure.filter(secret=True).update(subject="", body="")
     return again + unsure.update(
         state=MailState.FAILED, code=MailCode.UNSURE, claim=None, finished=now
     )
@@ -120,7 +120,10 @@ def _end(
     mail: OutboxMail, state: MailState, code: MailCode, detail: str, *, keep_text: bool = True
 ) -> None:
     mine = _mine(mail)
-    if mail.secret or not keep_text:
+    if mail.secret:
+        # The subject of a mail with a code holds the code.
+        mine.update(subject="", body="")
+    elif not keep_text:
         mine.update(body="")
     mine.update(
         state=state,

@@ -37,7 +37,8 @@ def queue(
 
     It is rendered now, in `language`, or the recipient's, or (for an address without an account)
     the language of the page. It leaves after `delay` and is of no use after `expires`. Its text is
-    wiped once it was sent; if it is `secret` (unless stated: if it expires), also when it was not.
+    wiped once it was sent; if it is `secret` (unless stated: if it expires), its subject too, and
+    also when it was not sent.
     An account that was deleted gets nothing: its mail is cancelled from the start.
 
     Raises `BadMessage` for an address that is none, `ValueError` for a key that holds an address.
@@ -74,11 +75,10 @@ def queue(
 
 def cancel(key: str) -> bool:
     """Take a mail back; False where there is none or it has left (or is leaving) already."""
-    return bool(
-        OutboxMail.objects.filter(key=key, state=MailState.WAITING).update(
-            state=MailState.CANCELLED, body="", finished=timezone.now()
-        )
-    )
+    waiting = OutboxMail.objects.filter(key=key, state=MailState.WAITING)
+    done = waiting.update(state=MailState.CANCELLED, body="", finished=timezone.now())
+    OutboxMail.objects.filter(key=key, secret=True, state=MailState.CANCELLED).update(subject="")
+    return bool(done)
 
 
 def state_of(key: str) -> MailState | None:
@@ -129,6 +129,6 @@ def _recipient(to: Account | str) -> tuple[Person | None, str]:
 
 
 def _finish_unsent(mail: OutboxMail, code: MailCode) -> None:
-    mail.state, mail.code, mail.body = MailState.CANCELLED, code, ""
-    mail.finished = timezone.now()
-    mail.save(update_fields=["state", "code", "body", "finished"])
+    mail.state, mail.code, mail.finished = MailState.CANCELLED, code, timezone.now()
+    mail.subject = mail.body = ""
+    mail.save(update_fields=["state", "code", "subject", "body", "finished"])

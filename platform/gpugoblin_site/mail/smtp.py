@@ -57,7 +57,7 @@ class EmailBackend(smtp.EmailBackend):
     connection: CarefulSMTP | None
 
     @property
-    def connection_class(self) -> type[CarefulSMTP]:  # type: ignore[override]
+    def connection_class(self) -> type[CarefulSMTP]:
         return CarefulSMTPS if self.use_ssl else CarefulSMTP
 
     def before_text(self, call: Callable[[], None]) -> None:
