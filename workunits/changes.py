@@ -245,7 +245,7 @@ def _statement(needed: tuple[str, ...]) -> str:
 
 
 BLAMELESS_RETURNS = frozenset(
-    {"shutting_down", "paused", "reissued", "lease_ended", "lab_unreachable"}
+    {"shutting_down", "paused", "reissued", "lease_ended", "lab_unreachable", "removed"}
 )
 """Hand-backs that do not slow a host down."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workunits import limits
 
-WISHES = ("shutting_down", "paused")
+WISHES = ("shutting_down", "paused", "removed")
 """Codes of hand-backs because the person at the machine wished so."""
 _EVERY = limits.HAND_BACKS_PER_LEASE
 _MOST = limits.MAX_LEASES_PER_ACCOUNT_AND_UNIT * _EVERY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 
 from workunits.views import lab, volunteer
 
 _JOB = r"^api/v1/lab/jobs/(?P<job>[0-9a-f]{32})"
 
 urlpatterns = [
+    path("", include("workunits.pages.urls")),
     path("api/v1/exchange", volunteer.exchange),
     path("api/v1/volunteer/status", volunteer.volunteer_status),
     path("api/v1/lab/hello", lab.hello),

@@ -1,0 +1,1 @@
+"""What volunteers and labs see of the work units."""

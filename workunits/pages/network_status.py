@@ -1,0 +1,48 @@
+"""How the network is: what the scheduler measured last, and a day by the hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from workunits import statistics
+from workunits.models import Measured
+from workunits.statistics import HourFigures
+
+HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStatus:
+    """`measured` is none before the scheduler's first look."""
+
+    measured: Measured | None
+    is_old: bool
+    hours: list[HourFigures]
+
+    @property
+    def is_empty(self) -> bool:
+        """Nobody is on line and nothing was verified: there is no network yet."""
+        now = self.measured
+        silent = now is None or not (now.machines or now.labs or now.open_leases or now.verified)
+        return silent and not any(hour.units for hour in self.hours)
+
+    @property
+    def flops(self) -> int:
+        """Verified in the hours that are shown."""
+        return sum(int(hour.flops) for hour in self.hours)
+
+    @property
+    def units(self) -> int:
+        return sum(hour.units for hour in self.hours)
+
+    @property
+    def at(self) -> datetime | None:
+        return None if self.measured is None else self.measured.at
+
+
+def network_status() -> NetworkStatus:
+    """Two queries, however large the network is."""
+    measured = statistics.latest()
+    is_old = measured is not None and statistics.is_old(measured)
+    return NetworkStatus(measured, is_old, statistics.last_hours(HOURS))
