@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.conf import settings
+from django.urls import reverse
 
 from goblin_wire.states import RequestState
 from gpugoblin_site.mail import outbox, text
@@ -45,8 +46,8 @@ def _context(request: AccessRequest, decision: Decision) -> dict[str, str | int]
     return {
         "reason": decision.reason,
         "daily_flops": decision.daily_flops or 0,
-        "request_url": _url(f"access/{request.key}/"),
-        "labs_url": _url("labs/"),
+        "request_url": _url("access-request", request.key),
+        "labs_url": _url("labs"),
         "again": int(decision.from_state == RequestState.INFO_ASKED),
     }
 
@@ -72,7 +73,7 @@ def preview_message(request: AccessRequest, said: str, language: str) -> text.Te
 
 
 def _message_context(request: AccessRequest, said: str) -> dict[str, str | int]:
-    return {"text": said, "request_url": _url(f"access/{request.key}/")}
+    return {"text": said, "request_url": _url("access-request", request.key)}
 
 
 def invite(invitation: Invitation, token: str) -> None:
@@ -82,7 +83,7 @@ def invite(invitation: Invitation, token: str) -> None:
         "lab_invitation",
         {
             "lab": invitation.lab.name,
-            "url": _url(f"invitations/{token}/"),
+            "url": _url("invitation", token),
             "days": round((invitation.expires - invitation.created) / timedelta(days=1)),
         },
         key=f"invitation:{invitation.pk}",
@@ -91,5 +92,5 @@ def invite(invitation: Invitation, token: str) -> None:
     )
 
 
-def _url(path: str) -> str:
-    return f"{settings.GOBLIN_SITE_URL}/{path}"
+def _url(name: str, *arguments: object) -> str:
+    return f"{settings.GOBLIN_SITE_URL}{reverse(name, args=arguments)}"

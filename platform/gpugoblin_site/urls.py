@@ -16,6 +16,7 @@ def schema(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("", include("workunits.urls")),
+    path("", include("research_access.urls")),
     path("", include("accounts.urls")),
     path("api/schema/", schema, name="schema"),
     path("", include("gpugoblin_site.pages.urls")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -134,18 +135,18 @@ def _require_undoable(row: AccessRequest, decision: Decision, reviewer: Account)
         raise Conflict(_("A lab was opened already; revoke the approval instead."))
 
 
-def approved_flops(request: AccessRequest) -> int:
-    """The daily quota that the approval of a request set; 0 where it has none."""
-    approval = (
-        request.decisions.filter(
-            to_state=RequestState.APPROVED.value, undoes__isnull=True, undone_by__isnull=True
-        )
-        .order_by("-id")
-        .first()
-    )
-    if approval is None:
-        return 0
-    return rules.DEFAULT_DAILY_FLOPS if approval.daily_flops is None else approval.daily_flops
+def approved_flops(requests: Iterable[AccessRequest]) -> dict[int, int]:
+    """The daily quota that each request's approval set, by its number; one query."""
+    approvals = Decision.objects.filter(
+        request__in=list(requests),
+        to_state=RequestState.APPROVED.value,
+        undoes__isnull=True,
+        undone_by__isnull=True,
+    ).order_by("id")
+    found = approvals.values_list("request_id", "daily_flops")
+    return {
+        number: rules.DEFAULT_DAILY_FLOPS if flops is None else flops for number, flops in found
+    }
 
 
 def median_wait() -> timedelta | None:

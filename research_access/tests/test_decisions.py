@@ -38,7 +38,7 @@ def test_the_straight_way(submitted: AccessRequest, researcher: Account, reviewe
         ("submitted", researcher.pk, ""),
         ("approved", reviewer.pk, "Good."),
     ]
-    assert services.approved_flops(submitted) == 10**15
+    assert services.approved_flops([submitted])[submitted.pk] == 10**15
 
 
 MOVES: dict[RequestState, Callable[[AccessRequest, Account, Account], Any]] = {
@@ -179,7 +179,7 @@ def test_undoing_a_revocation_gives_the_labs_back(
         lab.pk: "active",
         stopped.pk: "suspended",
     }
-    assert services.approved_flops(approved) == services.DEFAULT_DAILY_FLOPS
+    assert services.approved_flops([approved])[approved.pk] == services.DEFAULT_DAILY_FLOPS
 
 
 def test_what_is_too_late_to_undo(

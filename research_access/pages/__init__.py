@@ -1,0 +1,1 @@
+"""The pages of researchers: their requests, their labs, and invitations."""

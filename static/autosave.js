@@ -1,0 +1,23 @@
+// A form with data-autosave is sent a moment after a pause in typing, at most every five seconds.
+"use strict";
+
+for (const form of document.querySelectorAll("form[data-autosave]")) {
+  const PAUSE = 1000;
+  const APART = 5000;
+  let timer = 0;
+  let last = -APART;
+  const save = () => {
+    clearTimeout(timer);
+    timer = 0;
+    last = performance.now();
+    form.dispatchEvent(new Event("autosave"));
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(save, Math.max(PAUSE, last + APART - performance.now()));
+  });
+  form.addEventListener("submit", () => clearTimeout(timer));
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden && timer) save();
+  });
+}
