@@ -2,8 +2,8 @@
 
 `main` runs inside the site's environment and prints JSON:
 `{language: {"facts": {...}, "cookies": {who: {...}}}}`. Everything is made by the
-services that pages and programs use. Names are Vietnamese in both languages, so that no word of theirs is
-taken for a text that nobody translated.
+services that pages and programs use. Names are Vietnamese in both languages, so that no word of
+theirs is taken for a text that nobody translated.
 """
 
 import json
