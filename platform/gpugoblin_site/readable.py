@@ -18,16 +18,16 @@ def number(value: float, places: int = 0) -> str:
     return formats.number_format(value, places, use_l10n=True, force_grouping=True)
 
 
-def flops(value: float) -> str:
-    """Floating-point operations: `2.4 PFLOP`."""
+def flops(value: float, *, short: bool = False) -> str:
+    """Floating-point operations in three digits, `2.40 PFLOP`; `short` drops zeros at the end."""
     size, prefix = _scaled(value, 1000, _SI)
-    return f"{_three_digits(size, exact=not prefix)}{SPACE}{prefix}FLOP"
+    return f"{_three_digits(size, exact=not prefix, short=short)}{SPACE}{prefix}FLOP"
 
 
-def amount_of_bytes(value: float) -> str:
-    """Bytes in powers of 1024: `1.5 GiB`."""
+def amount_of_bytes(value: float, *, short: bool = False) -> str:
+    """Bytes in powers of 1024, `1.50 GiB`; `short` drops zeros at the end."""
     size, unit = _scaled(value, 1024, _BINARY)
-    return f"{_three_digits(size, exact=unit == 'B')}{SPACE}{unit}"
+    return f"{_three_digits(size, exact=unit == 'B', short=short)}{SPACE}{unit}"
 
 
 def duration(value: timedelta | float) -> str:
@@ -70,7 +70,9 @@ def _scaled(value: float, base: int, units: tuple[str, ...]) -> tuple[float, str
     return size, units[at]
 
 
-def _three_digits(size: float, *, exact: bool) -> str:
-    if exact or abs(size) >= 99.95:
-        return number(size)
-    return number(size, 1 if abs(size) >= 9.995 else 2)
+def _three_digits(size: float, *, exact: bool, short: bool) -> str:
+    places = 0 if exact or abs(size) >= 99.95 else 1 if abs(size) >= 9.995 else 2
+    if short:
+        digits = f"{size:.{places}f}".rstrip("0") if places else ""
+        places = len(digits.partition(".")[2])
+    return number(size, places)
