@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from accounts import api
-from accounts.pages import device, factor, login, profile
+from accounts.pages import deletion, device, export, factor, login, profile
 
 urlpatterns = [
     path("api/v1/sign-in", api.start_sign_in),
@@ -18,6 +18,8 @@ urlpatterns = [
     path("logout/", login.logout_page, name="logout"),
     path("sign-in/", device.sign_in, name="sign-in"),
     path("account/", profile.account_page, name="account"),
+    path("account/export/", export.export_page, name="account-export"),
+    path("account/delete/", deletion.delete_page, name="account-delete"),
     path("account/sessions/<slug:key>/end/", profile.end_session, name="session-end"),
     path("account/sessions/end/", profile.log_out_everywhere, name="log-out-everywhere"),
     path("account/tokens/<int:token_id>/revoke/", profile.revoke_token, name="token-revoke"),

@@ -13,6 +13,7 @@ class WorkunitsConfig(AppConfig):
     def ready(self) -> None:
         from gpugoblin_site.health import register_fact
         from gpugoblin_site.metrics import register_figures
+        from workunits import erasing  # noqa: F401  (registers itself)
         from workunits.figures import figures, scheduler_fact
 
         register_fact("scheduler", scheduler_fact)

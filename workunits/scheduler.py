@@ -15,6 +15,7 @@ from accounts import housekeeping
 from gpugoblin_site import logs
 from gpugoblin_site.mail import delivery as mail_delivery
 from gpugoblin_site.mail import housekeeping as mail_housekeeping
+from research_access.services import invitations
 from workunits import statistics, sweeps
 from workunits.database import run
 
@@ -47,6 +48,7 @@ JOBS: dict[str, tuple[Callable[[], int], float]] = {
     "clean_up_accounts": (housekeeping.purge, 3600),
     "deliver_mail": (mail_delivery.deliver_due, 3),
     "clean_up_mail": (mail_housekeeping.purge, 3600),
+    "clean_up_invitations": (invitations.purge, 3600),
 }
 """Name -> what is done, and every how many seconds. Each may be done twice without harm."""
 
