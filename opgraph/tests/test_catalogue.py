@@ -10,7 +10,8 @@ import pytest
 
 from opgraph.builder import GraphBuilder
 from opgraph.catalogue import OPERATORS, operator
-from opgraph.catalogue.declaration import Attributes, Operator, fits
+from opgraph.catalogue.attributes import Attributes, fits
+from opgraph.catalogue.declaration import Operator
 from opgraph.catalogue.linear_algebra import accumulation_scratch, most_accumulation_scratch
 from opgraph.errors import GraphError
 from opgraph.executor import execute

@@ -80,6 +80,7 @@ def describe_operator(operator: Operator) -> dict[str, Any]:
         "operands": list(operator.operands),
         "attributes": {each.name: f"{each.kind}: {each.summary}" for each in operator.attributes},
         "dtypes": [" ".join(key) for key in operator.dtypes],
+        "flops": operator.flops.summary,
         "error": operator.error.summary,
         "special_values": operator.special_values,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opgraph.catalogue import operator
-from opgraph.catalogue.declaration import Attributes, AttributeValue
+from opgraph.catalogue.attributes import Attributes, AttributeValue
 from opgraph.errors import GraphError
 from opgraph.graph import Graph
 from opgraph.nodes import Node, Placeholder
@@ -47,5 +47,6 @@ class GraphBuilder:
         return tuple(range(first, len(self._types)))
 
     def build(self, *outputs: int) -> Graph:
-        """The graph with these outputs."""
-        return Graph(tuple(self._placeholders), tuple(self._nodes), outputs)
+        """The graph with these outputs, for the first catalogue that has all its operators."""
+        needed = max((node.declaration.since for node in self._nodes), default=1)
+        return Graph(tuple(self._placeholders), tuple(self._nodes), outputs, needed)

@@ -31,6 +31,13 @@ class InputError(OpgraphError):
     """An array handed to the executor does not fit its place in the graph."""
 
 
+class ComputationError(OpgraphError):
+    """The numbers do not allow an operator: an index out of range, a division of integers by 0.
+
+    The code and the sentence are the same on every machine for the same inputs.
+    """
+
+
 class PlanError(OpgraphError):
     """The product cannot be cut into units that the network can hold."""
 

@@ -10,7 +10,7 @@ import numpy
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from opgraph.catalogue.declaration import Call
-from opgraph.errors import ExecutionCancelled, InputError
+from opgraph.errors import ComputationError, ExecutionCancelled, InputError
 from opgraph.graph import Graph
 from opgraph.program import Program, Step, compile_program
 from opgraph.tensors import Array, TensorType, storage_dtype
@@ -33,12 +33,13 @@ def execute(
     `inputs` gives each placeholder's array, or a function that is called for it at its first use;
     an array is let go at its last use and never written to. `out` gives C-contiguous arrays of
     `xp` for some outputs, by position. `threads` is for BLAS. `progress(flops done, flops known)`
-    is called after, `cancelled()` asked before each step. The same graph, inputs, threads and
-    machine give the same bits. Raises InputError and ExecutionCancelled.
+    is called after, `cancelled()` asked before each step and during long ones. The same graph,
+    inputs, threads and machine give the same bits. Raises InputError, ExecutionCancelled, and
+    ComputationError, which names the node, where the numbers do not allow what is asked.
     """
-    run = _Run(graph, compile_program(graph), inputs, xp, out or {})
+    run = _Run(graph, compile_program(graph), inputs, xp, out or {}, cancelled or _never)
     with _controller().limit(limits=threads, user_api="blas"), numpy.errstate(all="ignore"):
-        run.all_steps(cancelled or _never, progress or _unheard)
+        run.all_steps(progress or _unheard)
     return run.outputs()
 
 
@@ -64,12 +65,14 @@ class _Run:
         inputs: Mapping[str, Source],
         xp: Any,
         out: Mapping[int, Array],
+        cancelled: Callable[[], bool],
     ) -> None:
         self.names = [each.name for each in graph.placeholders]
         self.program = program
         self.inputs = inputs
         self.xp = xp
         self.out = out
+        self.cancelled = cancelled
         self.values: dict[int, Array] = {}
         self.scratch = xp.empty(0, dtype=xp.uint8)
         self._check_out(graph)
@@ -82,18 +85,25 @@ class _Run:
             if not array.flags.c_contiguous:
                 raise InputError("not_contiguous", f"out[{position}] is not C-contiguous.")
 
-    def all_steps(
-        self, cancelled: Callable[[], bool], progress: Callable[[int, int], None]
-    ) -> None:
+    def all_steps(self, progress: Callable[[int, int], None]) -> None:
         known = sum(step.flops for step in self.program.steps)
         done = 0
-        for step in self.program.steps:
-            if cancelled():
-                raise ExecutionCancelled
-            self.one_step(step)
+        for number, step in enumerate(self.program.steps):
+            self._check()
+            try:
+                self.one_step(step)
+            except ComputationError as error:
+                name = step.operator.name if step.operator else "copy"
+                raise ComputationError(
+                    error.code, f"Node {number} ({name}): {error.message}"
+                ) from None
             self._wait()
             done += step.flops
             progress(done, known)
+
+    def _check(self) -> None:
+        if self.cancelled():
+            raise ExecutionCancelled
 
     def outputs(self) -> list[Array]:
         return [
@@ -121,7 +131,10 @@ class _Run:
             results[0][...] = operands[0]
         else:
             types = [self.program.types[value] for value in step.operands]
-            operator.run(Call(self.xp, types, operands, step.attributes, results, self.scratch))
+            call = Call(
+                self.xp, types, operands, step.attributes, results, self.scratch, self._check
+            )
+            operator.implementation(self.xp)(call)
         return results
 
     def _room(self, value: int) -> Array:

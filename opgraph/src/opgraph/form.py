@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from opgraph import canonical
 from opgraph.catalogue import operator
-from opgraph.catalogue.declaration import AttributeKind, AttributeValue
+from opgraph.catalogue.attributes import AttributeKind, AttributeValue
 from opgraph.errors import FormError
 from opgraph.nodes import Node, Placeholder
 from opgraph.tensors import DTYPES, Shape, TensorType
 
 if TYPE_CHECKING:
     from opgraph.graph import Graph
+
+MOST_NESTED = 4
+"""Graphs within graphs: a body within a body is of use, more is only a danger to the reader."""
 
 Parts: TypeAlias = tuple[tuple[Placeholder, ...], tuple[Node, ...], tuple[int, ...], int]
 T = TypeVar("T")
@@ -30,19 +33,22 @@ def read(data: bytes, largest: int) -> Parts:
     Types are only read here; `validation.validate` decides whether they are right.
     Raises FormError, and GraphError where an operator is unknown.
     """
-    tree = canonical.decode(data, largest)
-    catalogue, nodes, outputs, placeholders = _fields(
-        tree, "catalogue", "nodes", "outputs", "placeholders"
-    )
-    parts = (
-        _all(placeholders, _read_placeholder),
-        _all(nodes, _read_node),
-        _all(outputs, _read_integer),
-        _read_integer(catalogue),
-    )
+    parts = _read_parts(canonical.decode(data, largest), MOST_NESTED)
     if canonical.encode(_tree(*parts)) != data:
         raise FormError("not_canonical", "The graph is not written in its canonical form.")
     return parts
+
+
+def _read_parts(tree: object, nested: int) -> Parts:
+    catalogue, nodes, outputs, placeholders = _fields(
+        tree, "catalogue", "nodes", "outputs", "placeholders"
+    )
+    return (
+        _all(placeholders, _read_placeholder),
+        _all(nodes, lambda node: _read_node(node, nested)),
+        _all(outputs, _read_integer),
+        _read_integer(catalogue),
+    )
 
 
 def _parts(graph: Graph) -> Parts:
@@ -89,10 +95,12 @@ def _write_attribute(kind: AttributeKind, value: AttributeValue) -> object:
         return [str(each) for each in value]
     if kind == "integer":
         return str(value)
+    if kind == "graph":
+        return _tree(*_parts(cast("Graph", value)))
     return canonical.float_to_text(value) if isinstance(value, float) else value
 
 
-def _read_node(tree: object) -> Node:
+def _read_node(tree: object, nested: int) -> Node:
     attributes, operands, name, results, version = _fields(
         tree, "attributes", "operands", "operator", "results", "version"
     )
@@ -101,22 +109,28 @@ def _read_node(tree: object) -> Node:
         name,
         _all(operands, _read_integer),
         _all(results, _read_type),
-        _read_attributes(_kinds(name), attributes),
+        _read_attributes(_kinds(name), attributes, nested),
         _read_integer(version),
     )
 
 
-def _read_attributes(kinds: Mapping[str, AttributeKind], tree: object) -> dict[str, AttributeValue]:
+def _read_attributes(
+    kinds: Mapping[str, AttributeKind], tree: object, nested: int
+) -> dict[str, AttributeValue]:
     values = _fields(tree, *sorted(kinds))
     return {
-        name: _read_attribute(kinds[name], value)
+        name: _read_attribute(kinds[name], value, nested)
         for name, value in zip(sorted(kinds), values, strict=True)
     }
 
 
-def _read_attribute(kind: AttributeKind, value: object) -> AttributeValue:
+def _read_attribute(kind: AttributeKind, value: object, nested: int) -> AttributeValue:
     if kind == "integers":
         return _all(value, lambda each: canonical.text_to_integer(_read_text(each)))
+    if kind == "words":
+        return _all(value, _read_text)
+    if kind == "graph":
+        return _read_nested(value, nested - 1)
     if kind == "boolean":
         if not isinstance(value, bool):
             raise FormError("wrong_attributes", "A boolean attribute must be true or false.")
@@ -125,6 +139,15 @@ def _read_attribute(kind: AttributeKind, value: object) -> AttributeValue:
     if kind == "integer":
         return canonical.text_to_integer(text)
     return canonical.text_to_float(text) if kind == "float" else text
+
+
+def _read_nested(tree: object, nested: int) -> Graph:
+    # A graph knows this form, so the form can't know the graph before it is needed.
+    from opgraph.graph import Graph
+
+    if nested < 0:
+        raise FormError("nested_too_deeply", f"Graphs are nested more than {MOST_NESTED} deep.")
+    return Graph(*_read_parts(tree, nested))
 
 
 def _read_placeholder(tree: object) -> Placeholder:

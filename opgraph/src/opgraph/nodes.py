@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from opgraph.catalogue import Operator, operator
-from opgraph.catalogue.declaration import AttributeValue
+from opgraph.catalogue.attributes import AttributeValue
 from opgraph.tensors import TensorType
 
 

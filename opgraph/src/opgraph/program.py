@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from opgraph.catalogue import Operator
-from opgraph.catalogue.declaration import Attributes
+from opgraph.catalogue.attributes import Attributes
 from opgraph.nodes import Node
 from opgraph.tensors import TensorType
 

@@ -84,14 +84,18 @@ def _check_nodes(graph: Graph, limits: Limits) -> None:
     known = [each.type for each in graph.placeholders]
     for position, node in enumerate(graph.nodes):
         try:
-            _check_node(node, known, limits)
+            _check_node(node, known, limits, graph.catalogue)
         except GraphError as error:
             raise type(error)(error.code, f"Node {position}: {error.message}") from None
         known.extend(node.results)
 
 
-def _check_node(node: Node, known: list[TensorType], limits: Limits) -> None:
+def _check_node(node: Node, known: list[TensorType], limits: Limits, catalogue: int) -> None:
     declaration = node.declaration
+    if declaration.since > catalogue:
+        raise GraphError(
+            "unknown_operator", f"{node.operator} came in catalogue {declaration.since}."
+        )
     if node.version != declaration.version:
         raise GraphError(
             "unknown_version", f"There is no version {node.version} of {node.operator}."

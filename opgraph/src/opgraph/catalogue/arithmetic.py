@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opgraph.catalogue.declaration import Attributes, Call, Implementation, Operator
-from opgraph.catalogue.rules import EXACT, one_per_element, rounded_once, same_dtype, same_shape
+from opgraph.catalogue.rules import EXACT, ONE_PER_ELEMENT, rounded_once, same_dtype, same_shape
 from opgraph.tensors import FLOATS, INTEGERS, Array
 
 _IEEE = "IEEE 754 for NaN, infinities and signed zeros; integers wrap modulo 2^w."
@@ -30,7 +30,7 @@ def _binary(name: str, exact: Callable[[Array, Array], Array], summary: str) -> 
         dtypes=same_dtype(2, FLOATS + INTEGERS),
         shapes=same_shape,
         run=_ufunc(name),
-        flops=one_per_element,
+        flops=ONE_PER_ELEMENT,
         error=rounded_once(scale, "u |result|"),
         special_values=_IEEE,
         in_place=(0, 1),
@@ -48,7 +48,7 @@ NEGATIVE = Operator(
     dtypes=same_dtype(1, FLOATS + INTEGERS),
     shapes=same_shape,
     run=_ufunc("negative"),
-    flops=one_per_element,
+    flops=ONE_PER_ELEMENT,
     error=EXACT,
     special_values=_IEEE,
     in_place=(0,),

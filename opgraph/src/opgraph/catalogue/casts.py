@@ -11,33 +11,14 @@ from collections.abc import Sequence
 import numpy
 
 from opgraph.catalogue.declaration import Attribute, Attributes, Call, Operator, Types
-from opgraph.catalogue.rules import one_per_element, rounded_once, same_shape
+from opgraph.catalogue.halves import ROUNDING_BYTES, round_into
+from opgraph.catalogue.rules import ONE_PER_ELEMENT, rounded_once, same_shape
 from opgraph.tensors import DTYPES, FLOATS, HALVES, INTEGERS, Array, itemsize
 
 _WIDE = tuple(dtype for dtype in DTYPES if dtype not in HALVES)
 _PAIRS = [(source, target) for source in _WIDE for target in _WIDE] + [
     pair for half in HALVES for pair in ((half, "float32"), ("float32", half))
 ]
-
-
-def _to_bfloat16(call: Call) -> None:
-    xp, operand, result = call.xp, call.operands[0], call.results[0]
-    bits = operand.view(xp.uint32)
-    rounded = bits >> 16
-    quiet = (rounded | 0x40).astype(xp.uint16)
-    rounded &= 1
-    rounded += 0x7FFF
-    # Wraps for some NaN only, and those are replaced.
-    rounded += bits
-    rounded >>= 16
-    result[...] = rounded
-    xp.copyto(result, quiet, where=xp.isnan(operand))
-
-
-def _from_bfloat16(call: Call) -> None:
-    bits = call.results[0].view(call.xp.uint32)
-    bits[...] = call.operands[0]
-    bits <<= 16
 
 
 def _float_to_integer(call: Call) -> None:
@@ -54,9 +35,11 @@ def _float_to_integer(call: Call) -> None:
 def _astype(call: Call) -> None:
     source, target = call.types[0].dtype, call.attributes["dtype"]
     if target == "bfloat16":
-        _to_bfloat16(call)
+        round_into(call.xp, call.results[0], call.operands[0], target)
     elif source == "bfloat16":
-        _from_bfloat16(call)
+        bits = call.results[0].view(call.xp.uint32)
+        bits[...] = call.operands[0]
+        bits <<= 16
     elif target == "bool":
         call.xp.not_equal(call.operands[0], 0, out=call.results[0])
     elif source in FLOATS and target in INTEGERS:
@@ -68,7 +51,7 @@ def _astype(call: Call) -> None:
 def _temporaries(types: Types, attributes: Attributes) -> int:
     source, target = types[0].dtype, attributes["dtype"]
     if target == "bfloat16":
-        return types[0].elements * (2 * itemsize("float32") + itemsize("bfloat16") + 1)
+        return types[0].elements * ROUNDING_BYTES
     if source in FLOATS and target in INTEGERS:
         return types[0].elements * (itemsize(source) + 4)
     return 0
@@ -87,7 +70,7 @@ ASTYPE = Operator(
     dtypes={pair: pair[1:] for pair in _PAIRS},
     shapes=same_shape,
     run=_astype,
-    flops=one_per_element,
+    flops=ONE_PER_ELEMENT,
     temporaries=_temporaries,
     error=rounded_once(_scale, "u |operand|"),
     special_values=(

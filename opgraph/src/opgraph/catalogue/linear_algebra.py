@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opgraph.catalogue.declaration import Attributes, Call, ErrorRule, Operator, Types
+from opgraph.catalogue.declaration import Attributes, Call, ErrorRule, Operator, Types, Work
 from opgraph.catalogue.rules import same_dtype
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, itemsize
@@ -113,7 +113,7 @@ MATMUL = Operator(
     dtypes=same_dtype(2, _NUMBERS),
     shapes=_matmul_shapes,
     run=_matmul,
-    flops=_matmul_flops,
+    flops=Work(_matmul_flops, "2 m k n"),
     temporaries=_batch_copies,
     error=ErrorRule(_product_scale, _summands, "(k + 1) u |left| |right|"),
     special_values="NaN and infinities as by multiplying and adding; integers wrap; k = 0 gives 0.",
@@ -127,7 +127,7 @@ MATMUL_ADD = Operator(
     dtypes=same_dtype(3, _NUMBERS),
     shapes=_matmul_add_shapes,
     run=_matmul_add,
-    flops=_matmul_add_flops,
+    flops=Work(_matmul_add_flops, "2 m k n + m n"),
     scratch=_scratch,
     in_place=(0,),
     error=ErrorRule(_product_scale, _summands, "(k + 1) u (|accumulator| + |left| |right|)"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from opgraph.catalogue.declaration import Attributes, DtypeTable, ErrorRule, Types
+from opgraph.catalogue.attributes import Attributes
+from opgraph.catalogue.declaration import DtypeTable, ErrorRule, Work
 from opgraph.errors import GraphError
 from opgraph.tensors import Array, Shape
 
@@ -21,9 +22,13 @@ def same_shape(shapes: Sequence[Shape], _attributes: Attributes) -> tuple[Shape,
     return (shapes[0],)
 
 
-def one_per_element(types: Types, _attributes: Attributes) -> int:
-    """One operation for each element of the first operand."""
-    return types[0].elements
+def per_element(number: int) -> Work:
+    """So many operations for each element of the first operand."""
+    summary = f"{number} for each element" if number > 1 else "1 for each element"
+    return Work(lambda types, _attributes: number * types[0].elements, summary)
+
+
+ONE_PER_ELEMENT = per_element(1)
 
 
 def rounded_once(exact: Callable[[Sequence[Array], Attributes], Array], summary: str) -> ErrorRule:

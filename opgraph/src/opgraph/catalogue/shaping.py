@@ -5,37 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from opgraph.catalogue.declaration import Attribute, Attributes, Call, Operator
-from opgraph.catalogue.rules import EXACT, one_per_element, same_dtype
+from opgraph.catalogue.attributes import Attribute, Attributes, integers
+from opgraph.catalogue.declaration import Call, Operator
+from opgraph.catalogue.rules import EXACT, ONE_PER_ELEMENT, same_dtype
 from opgraph.errors import GraphError
 from opgraph.tensors import DTYPES, Array, Shape
 
 _UNCHANGED = "Every bit is kept, those of NaN too."
 
 
-def _integers(attributes: Attributes, name: str) -> tuple[int, ...]:
-    value = attributes[name]
-    if not isinstance(value, tuple):
-        raise GraphError("wrong_attributes", f"{name} is a list of integers.")
-    return value
-
-
 def _permuted(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
-    axes = _integers(attributes, "axes")
+    axes = integers(attributes, "axes")
     if sorted(axes) != list(range(len(shapes[0]))):
         raise GraphError("wrong_shape", f"{list(axes)} do not permute the axes of {shapes[0]}.")
     return (tuple(shapes[0][axis] for axis in axes),)
 
 
 def _reshaped(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
-    shape = _integers(attributes, "shape")
+    shape = integers(attributes, "shape")
     if min(shape, default=0) < 0 or prod(shape) != prod(shapes[0]):
         raise GraphError("wrong_shape", f"{list(shapes[0])} has no form {list(shape)}.")
     return (shape,)
 
 
 def _sliced(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
-    starts, stops = _integers(attributes, "starts"), _integers(attributes, "stops")
+    starts, stops = integers(attributes, "starts"), integers(attributes, "stops")
     bounds = list(zip(starts, stops, shapes[0], strict=False))
     fits = all(0 <= start <= stop <= size for start, stop, size in bounds)
     if not fits or {len(starts), len(stops)} != {len(shapes[0])}:
@@ -46,15 +40,15 @@ def _sliced(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...
 
 
 def _permute_view(operand: Array, attributes: Attributes) -> Array:
-    return operand.transpose(_integers(attributes, "axes"))
+    return operand.transpose(integers(attributes, "axes"))
 
 
 def _reshape_view(operand: Array, attributes: Attributes) -> Array:
-    return operand.reshape(_integers(attributes, "shape"))
+    return operand.reshape(integers(attributes, "shape"))
 
 
 def _slice_view(operand: Array, attributes: Attributes) -> Array:
-    pairs = zip(_integers(attributes, "starts"), _integers(attributes, "stops"), strict=True)
+    pairs = zip(integers(attributes, "starts"), integers(attributes, "stops"), strict=True)
     # The ellipsis keeps a part of rank 0 an array.
     return operand[(*(slice(start, stop) for start, stop in pairs), ...)]
 
@@ -74,7 +68,7 @@ PERMUTE_DIMS = Operator(
     shapes=_permuted,
     run=_copy,
     view=_permute_view,
-    flops=one_per_element,
+    flops=ONE_PER_ELEMENT,
     error=EXACT,
     special_values=_UNCHANGED,
 )
@@ -90,7 +84,7 @@ RESHAPE = Operator(
     view=_reshape_view,
     needs_contiguous=True,
     # It may have to copy, so it is counted: work must not be free.
-    flops=one_per_element,
+    flops=ONE_PER_ELEMENT,
     error=EXACT,
     special_values=_UNCHANGED,
 )
@@ -107,7 +101,7 @@ SLICE = Operator(
     shapes=_sliced,
     run=_copy,
     view=_slice_view,
-    flops=one_per_element,
+    flops=ONE_PER_ELEMENT,
     error=EXACT,
     special_values=_UNCHANGED,
 )
