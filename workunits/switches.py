@@ -25,18 +25,21 @@ ON_PERMISSION = "workunits.add_switch"
 OFF_PERMISSION = "workunits.delete_switch"
 MAX_SENTENCE = 500
 MAX_REASON = 1000
-MOST = 1000
-"""Switches that may be on at once: each look at them stays short."""
+MOST = 200
+"""Switches that may be on at once, since every exchange looks at them."""
 
 _WORDS = """CASE WHEN p.language = 'vi' THEN w.sentence_vi ELSE w.sentence_en END AS sentence
   FROM workunits_switch w LEFT JOIN accounts_person p ON p.account_id = {account}"""
-_BROADEST = "ORDER BY w.kind = 'everything' DESC, w.id LIMIT 1"
 
+# CASE, so that the few switches are walked over in the order of their ids: to look each kind up in
+# an index, and to sort what was found, costs five times as much where there are none.
 OF_HOST = f"""LEFT JOIN LATERAL (
   SELECT {_WORDS.format(account="h.account_id")}
-  WHERE w.kind = 'everything' OR w.kind = 'account' AND w.target = h.account_id
-     OR w.kind = 'host' AND w.target = h.id OR w.kind = 'version' AND w.version = %(version)s
-  {_BROADEST}) w ON true"""
+  WHERE CASE w.kind WHEN 'everything' THEN true
+                    WHEN 'account' THEN w.target = h.account_id
+                    WHEN 'host' THEN w.target = h.id
+                    WHEN 'version' THEN w.version = %(version)s ELSE false END
+  ORDER BY w.id LIMIT 1) w ON true"""
 """Joins `w.sentence` to a host `h` whose client says `version`; NULL where nothing is off."""
 
 
@@ -47,14 +50,14 @@ def of_lab(lab: str, account: str) -> str:
     """
     return f"""LEFT JOIN LATERAL (
   SELECT {_WORDS.format(account=account)}
-  WHERE w.kind = 'everything' OR w.kind = 'lab' AND w.target = {lab}
-  {_BROADEST}) w ON true"""
+  WHERE CASE w.kind WHEN 'everything' THEN true WHEN 'lab' THEN w.target = {lab} ELSE false END
+  ORDER BY w.id LIMIT 1) w ON true"""
 
 
 def lab_is_on(lab: str) -> str:
     """A condition: the lab whose id stands in the column `lab` is not switched off."""
-    return f"""NOT EXISTS (
-  SELECT 1 FROM workunits_switch w WHERE w.kind = 'lab' AND w.target = {lab})"""  # noqa: S608
+    # An array, found once: as a join it changed the plan of a claim and doubled its time.
+    return f"{lab} <> ALL(ARRAY(SELECT w.target FROM workunits_switch w WHERE w.kind = 'lab'))"  # noqa: S608
 
 
 EVERYTHING_IS_ON = "NOT EXISTS (SELECT 1 FROM workunits_switch w WHERE w.kind = 'everything')"
@@ -115,8 +118,7 @@ def of_machines(account: int, hosts: dict[int, str], language: str) -> dict[int,
 
     `hosts`: the row id of each machine and its client's version. One query, whatever their number.
     """
-    found = Switch.objects.exclude(kind=SwitchKind.LAB).order_by("id")
-    on = sorted(found, key=lambda each: each.kind != SwitchKind.EVERYTHING)
+    on = list(Switch.objects.exclude(kind=SwitchKind.LAB).order_by("id"))
     told: dict[int, str] = {}
     for host, version in hosts.items():
         for each in on:
@@ -129,11 +131,11 @@ def of_machines(account: int, hosts: dict[int, str], language: str) -> dict[int,
 def of_labs(labs: list[int], language: str) -> dict[int, str]:
     """The sentences for those of the labs from which nothing is leased now. One query."""
     kinds = [SwitchKind.EVERYTHING, SwitchKind.LAB]
-    found = list(Switch.objects.filter(kind__in=kinds).order_by("-id"))
-    told = {each.target: in_language(each, language) for each in found if each.target}
-    for each in found:
-        if each.kind == SwitchKind.EVERYTHING:
-            told.update(dict.fromkeys(labs, in_language(each, language)))
+    told: dict[int, str] = {}
+    for each in Switch.objects.filter(kind__in=kinds).order_by("id"):
+        concerned = labs if each.kind == SwitchKind.EVERYTHING else [each.target]
+        for lab in concerned:
+            told.setdefault(lab, in_language(each, language))
     return {lab: told[lab] for lab in labs if lab in told}
 
 
