@@ -33,6 +33,7 @@ from goblin_wire.problems import (
     CapabilityForeign,
     CopiedHost,
     DigestMismatch,
+    HostRemoved,
     NotFound,
     OffsetMismatch,
     Problem,
@@ -319,6 +320,8 @@ class Site(Partner):
         self.ended: list[Ended] = []
         self.forgotten: set[str] = set()
         self.settling = True
+        self.removed = False
+        """Its person removed the machine."""
         self.lease_seconds = 60.0
         self.poll_after_ms = 100
         self.waiting = threading.Condition()
@@ -352,6 +355,8 @@ class Site(Partner):
 
     def _exchange(self, handler: Handler) -> None:
         request = decode(handler.body(), ExchangeRequest)
+        if self.removed:
+            raise HostRemoved
         with self.lock:
             seq, nonce, answer = self.hosts.get(request.host, (0, "", b""))
             if request.seq < seq or (request.seq == seq and request.nonce != nonce):

@@ -242,6 +242,37 @@ def test_a_refused_token_ends_with_code_3(site: Site, state: StateDirectory) -> 
     assert b"not known" in client.log.read_bytes()
 
 
+def test_a_machine_that_was_removed_on_the_site_ends_and_leaves_nothing(
+    site: Site, lab: Lab, run: Callable[..., Client], state: StateDirectory
+) -> None:
+    site.settling = False
+    site.offer(lab, lab.product())
+    client = run()
+    until(lambda: site.reported)
+    assert kept(state)
+    site.removed = True
+    site.offer(lab, lab.product(seed=2))
+    assert client.process.wait(10) == 3
+    assert b"removed on the site; join again" in client.log.read_bytes()
+    assert not state.path.exists()
+
+
+def test_label_pause_and_goodbye_reach_the_site(
+    site: Site, run: Callable[..., Client], state: StateDirectory
+) -> None:
+    membership = state.membership()
+    membership.label = "căn bếp"
+    state.save(membership)
+    client = run()
+    until(lambda: site.exchanges)
+    assert main(["pause", "--for", "1h", "--state", str(state.path)]) == 0
+    until(lambda: site.exchanges[-1].activity == "paused")
+    assert 3500 < site.exchanges[-1].resumes_s <= 3600
+    assert client.stop() == 0
+    assert [each.label for each in site.exchanges][:2] == ["căn bếp", ""]
+    assert site.exchanges[-1].activity == "stopping"
+
+
 def test_ctrl_c_ends_with_130(site: Site, run: Callable[..., Client]) -> None:
     client = run()
     until(lambda: site.exchanges)

@@ -7,14 +7,18 @@ import msgspec
 from client.tests.driver import LABS, OFFLINE, Driver, lease, one, result
 from goblin_client.scheduling import actions, events
 from goblin_client.scheduling.events import Failure, Trouble
+from goblin_client.scheduling.scheduler import Scheduler
+from goblin_client.scheduling.speaking import LONGEST_SILENCE_S, PAUSED_SILENCE_S
 from goblin_wire.exchange import (
     Ended,
+    ExchangeReply,
     ExchangeRequest,
     LabAddress,
     Settled,
     Unknown,
     Want,
 )
+from goblin_wire.states import Activity
 
 
 def test_an_idle_device_asks_at_once_for_two_units() -> None:
@@ -130,6 +134,63 @@ def test_a_refused_token_ends_the_run() -> None:
     assert (
         one(driver.tell(events.NotReplied("token_expired", "old")), actions.Exit).refused == "old"
     )
+
+
+def test_a_removed_machine_ends_and_keeps_nothing() -> None:
+    driver = Driver()
+    found = driver.tell(events.NotReplied("host_removed", "It was removed."))
+    assert one(found, actions.Exit) == actions.Exit(refused="It was removed.", removed=True)
+
+
+def test_the_label_is_told_once_for_each_host_id() -> None:
+    driver = Driver()
+    driver.state.talk.label = "attic"
+    driver.state.talk.rename("b" * 32)
+    driver.tell(events.Ticked())
+    driver.reply()
+    driver.tell(events.Ticked(), after=30)
+    told = [each.request.label for each in driver.of(actions.Send)]
+    assert (told[1], set(told[2:])) == ("attic", {""})
+
+
+def test_pause_and_stop_are_told_though_no_unit_is_in_hand() -> None:
+    driver = Driver()
+    driver.reply()
+    paused = one(driver.tell(events.PauseAsked(driver.now + 50)), actions.Send).request
+    assert (paused.activity, paused.resumes_s) == (Activity.PAUSED, 50)
+    driver.reply()
+    assert not driver.tell(events.PauseAsked(None))
+    assert one(driver.tell(events.ResumeAsked()), actions.Send).request.activity == "running"
+    driver.reply()
+    goodbye = one(driver.tell(events.StopAsked()), actions.Send).request
+    assert (goodbye.activity, goodbye.want) == (Activity.STOPPING, [])
+    assert one(driver.reply(), actions.Exit).refused == ""
+
+
+def test_who_never_said_hello_says_no_goodbye() -> None:
+    scheduler = Scheduler("a" * 32, 0, ("cpu",))
+    assert one(scheduler.handle(events.StopAsked(), 1.0), actions.Exit).refused == ""
+
+
+def test_a_paused_client_is_heard_of_now_and_then() -> None:
+    scheduler = Scheduler("a" * 32, 0, ("cpu",))
+    first = one(scheduler.handle(events.PauseAsked(None), 1000.0), actions.Send).request
+    assert (first.activity, first.resumes_s) == (Activity.PAUSED, 0)
+    scheduler.handle(events.Replied(ExchangeReply()), 1001.0)
+    assert scheduler.wake_at <= 1001.0 + PAUSED_SILENCE_S
+    assert not scheduler.handle(events.Ticked(), 1100.0)
+    assert one(scheduler.handle(events.Ticked(), 1301.5), actions.Send)
+
+
+def test_who_computes_for_hours_speaks_every_minute() -> None:
+    driver = Driver()
+    long = lease(1, seconds=36_000.0)
+    driver.reply(long, lease(2, seconds=36_000.0))
+    driver.fetched(long)
+    driver.reply()
+    before = len(driver.of(actions.Send))
+    driver.tell(events.Ticked(), after=LONGEST_SILENCE_S + 1)
+    assert len(driver.of(actions.Send)) == before + 1
 
 
 def test_an_unknown_lease_is_reported_with_its_capability() -> None:

@@ -63,7 +63,8 @@ class Supervisor:
         self._directory = directory
         self._events: queue.SimpleQueue[Event | Commanded] = queue.SimpleQueue()
         self._store = Store(directory.database)
-        self._scheduler = Scheduler(*self._store.host(), options.devices)
+        label = directory.membership().label
+        self._scheduler = Scheduler(*self._store.host(), options.devices, label=label)
         self._held: set[str] = set()
         self._resumed: set[str] = set()
         self._stop_at = NEVER
@@ -133,6 +134,8 @@ class Supervisor:
             control.close()
             self._directory.socket.unlink(missing_ok=True)
             self._store.close()
+        if self._finished is not None and self._finished.removed:
+            self._directory.remove()
         if self._finished is not None and self._finished.refused:
             raise Refused(self._finished.refused)
         return 130 if self._interrupted else 0

@@ -105,9 +105,13 @@ class Notice:
 
 @dataclass(frozen=True)
 class Exit:
-    """Nothing more to do; `refused` where the site does not accept us."""
+    """Nothing more to do; `refused` where the site does not accept us.
+
+    `removed`: its person removed this machine there, so nothing of it is kept here either.
+    """
 
     refused: str = ""
+    removed: bool = False
 
 
 Action: TypeAlias = (

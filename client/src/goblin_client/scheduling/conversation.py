@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from goblin_client import __version__
 from goblin_wire.exchange import Done, ExchangeReply, ExchangeRequest, Holding, Returned, Want
 from goblin_wire.protocol import MAX_BATCH, MAX_HOLDING, PROTOCOL
+from goblin_wire.states import Activity
 
 REFUSALS = frozenset(
     {
@@ -19,9 +20,11 @@ REFUSALS = frozenset(
         "wrong_scope",
         "account_suspended",
         "unsupported_protocol",
+        "host_removed",
     }
 )
 """Codes after which it is of no use to come back."""
+REMOVED = "host_removed"
 MESSAGE_FAULTS = frozenset(
     {
         "bad_message",
@@ -48,6 +51,12 @@ class Conversation:
     host: str
     seq: int
     nonce: Callable[[], str] = field(default=lambda: secrets.token_hex(8))
+    label: str = ""
+    """How the person calls this machine; told with the first message of a host id."""
+    told: Activity | None = None
+    """What the site knows that we do."""
+    spoken_at: float = 0.0
+    """When the site last answered."""
     pending: ExchangeRequest | None = None
     """The message that has no answer yet."""
     sent_at: float | None = None
@@ -71,7 +80,14 @@ class Conversation:
     """Between 0 and 1; clients that were told the same do not come back at the same moment."""
 
     def compose(
-        self, holding: list[Holding], done: list[Done], want: list[Want], now: float
+        self,
+        holding: list[Holding],
+        done: list[Done],
+        want: list[Want],
+        now: float,
+        *,
+        activity: Activity = Activity.RUNNING,
+        resumes_s: float = 0.0,
     ) -> ExchangeRequest:
         """The next message, which is now pending."""
         self.seq += 1
@@ -82,6 +98,9 @@ class Conversation:
             seq=self.seq,
             nonce=self.nonce(),
             version=__version__,
+            label=self.label if self.seq == 1 else "",
+            activity=activity,
+            resumes_s=resumes_s,
             holding=holding[:MAX_HOLDING],
             returned=self.returned[:MAX_BATCH],
             done=done[:MAX_BATCH],
@@ -103,6 +122,7 @@ class Conversation:
         if self.sent_at is not None:
             self.round_trip = 0.7 * self.round_trip + 0.3 * (now - self.sent_at)
         self.sent_at = None
+        self.told, self.spoken_at = request.activity, now
         del self.returned[: len(request.returned)]
         self.wait_url, self.ticket = reply.wait_url, reply.ticket
         self.poll_after = max(0.05, reply.poll_after_ms / 1000)

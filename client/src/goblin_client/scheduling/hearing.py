@@ -7,7 +7,7 @@ from typing import Any
 
 from goblin_client.errors import CLIENT_FAILED
 from goblin_client.scheduling import actions, events
-from goblin_client.scheduling.conversation import MESSAGE_FAULTS, REFUSALS
+from goblin_client.scheduling.conversation import MESSAGE_FAULTS, REFUSALS, REMOVED
 from goblin_client.scheduling.events import Event, Failure, Trouble
 from goblin_client.scheduling.state import NEVER, State
 from goblin_client.scheduling.work import Device, Work
@@ -89,7 +89,7 @@ def not_replied(state: State, event: events.NotReplied) -> None:
     state.trouble = event.detail
     if event.code in REFUSALS:
         state.over = True
-        state.do(actions.Exit(refused=event.detail))
+        state.do(actions.Exit(refused=event.detail, removed=event.code == REMOVED))
     elif event.code == "copied_host":
         state.talk.lose_name()
         state.do(actions.TakeNewHost())

@@ -25,9 +25,11 @@ class Scheduler:
         seq: int,
         devices: Iterable[str],
         *,
+        label: str = "",
         nonce: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
-        self.state = State(Conversation(host, seq, nonce), {name: Device(name) for name in devices})
+        talk = Conversation(host, seq, nonce, label)
+        self.state = State(talk, {name: Device(name) for name in devices})
 
     def restore(self, result: KeptResult, *, uploaded: bool, since: float, now: float) -> None:
         """Go on with a result of an earlier process, made at `since`."""

@@ -7,7 +7,7 @@ from goblin_client.scheduling.state import NEVER, State
 from goblin_client.scheduling.work import Device, Work
 from goblin_wire.exchange import Done, Want
 from goblin_wire.protocol import MAX_HOLDING
-from goblin_wire.states import WorkState
+from goblin_wire.states import Activity, WorkState
 from opgraph.catalogue import CATALOGUE_VERSION
 
 AHEAD = 2
@@ -15,6 +15,12 @@ AHEAD = 2
 MOST_AHEAD = 64
 """The most that it has when units are shorter than a round trip to the site."""
 ASK_SECONDS = 600.0
+LONGEST_SILENCE_S = 60.0
+"""So often a machine that computes speaks at least: until then it does not hear that it was
+removed or that a lease has ended."""
+PAUSED_SILENCE_S = 300.0
+"""The same for one that is paused."""
+LONGEST_PAUSE_TOLD_S = 1e9
 RETELL_S = 600.0
 """A report without a verdict is repeated after this long."""
 MAX_KEPT_BYTES = 16 * 1024**3
@@ -49,7 +55,28 @@ def _speak(state: State, wants: list[Want]) -> None:
     for device in state.devices.values():
         device.short_since = None
     holding = [work.holding() for work in listed]
-    state.do(actions.Send(state.talk.compose(holding, done, wants, state.now)))
+    message = state.talk.compose(
+        holding,
+        done,
+        wants,
+        state.now,
+        activity=_activity(state),
+        resumes_s=_resumes_s(state),
+    )
+    state.do(actions.Send(message))
+
+
+def _activity(state: State) -> Activity:
+    if state.stopping_since is not None:
+        return Activity.STOPPING
+    return Activity.RUNNING if state.paused_until is None else Activity.PAUSED
+
+
+def _resumes_s(state: State) -> float:
+    """Until a paused client goes on by itself; 0 where the person has to say so."""
+    if state.paused_until is None or state.paused_until == NEVER:
+        return 0.0
+    return min(LONGEST_PAUSE_TOLD_S, max(1.0, state.paused_until - state.now))
 
 
 def _done(work: Work) -> Done:
@@ -69,6 +96,8 @@ def _must_speak(state: State, wants: list[Want]) -> bool:
         return True
     if [work for work in state.works.values() if _is_untold(state, work)]:
         return True
+    if _is_other_than_told(state):
+        return True
     if state.stopping_since is not None:
         return False
     # Each of these also says when it will be due, so all are asked.
@@ -76,6 +105,7 @@ def _must_speak(state: State, wants: list[Want]) -> bool:
         [
             _is_short(state, wants),
             _is_renewal_due(state),
+            _is_pause_to_be_told_again(state),
             _is_poll_due(state, wants),
         ]
     )
@@ -116,12 +146,26 @@ def _patience(state: State, device: Device) -> float:
 def _is_renewal_due(state: State) -> bool:
     due = min(
         (
-            work.listed_at + work.lease.seconds / 3
+            work.listed_at + min(LONGEST_SILENCE_S, work.lease.seconds / 3)
             for work in state.works.values()
             if work.state is not WorkState.REPORTED and not work.unlisted
         ),
         default=NEVER,
     )
+    state.wake_by(due)
+    return state.now >= due
+
+
+def _is_other_than_told(state: State) -> bool:
+    """Whether we do something else than the site knows; nobody says goodbye without a hello."""
+    told, doing = state.talk.told, _activity(state)
+    return told is not doing and (told is not None or doing is Activity.PAUSED)
+
+
+def _is_pause_to_be_told_again(state: State) -> bool:
+    if state.paused_until is None:
+        return False
+    due = state.talk.spoken_at + PAUSED_SILENCE_S
     state.wake_by(due)
     return state.now >= due
 
