@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth import logout
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, reverse
@@ -55,7 +56,9 @@ class GoblinAdminSite(AdminSite):
     def login(
         self, request: HttpRequest, _extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Send whoever is not yet known as an operator to the log-in page."""
+        """Send whoever is not logged in to the log-in page; others may not come in."""
+        if request.user.is_authenticated:
+            raise PermissionDenied
         query = urlencode({"next": request.GET.get("next", reverse("admin:index"))})
         return HttpResponseRedirect(f"{reverse('login')}?{query}")
 

@@ -10,6 +10,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -28,8 +29,7 @@ RESENDS = 3
 TRIES = 3
 KEPT = timedelta(days=1)
 TWICE = timedelta(seconds=20)
-"""The same address again from the same browser within so short a time is the same form sent
-twice."""
+"""The same from the same browser within so short a time is a form that was sent twice."""
 MOST_FOLLOWING = 500
 
 _hour, _window = timedelta(hours=1), timedelta(minutes=10)
@@ -47,6 +47,8 @@ class Refusal(StrEnum):
     """This browser waits for no code, or no longer."""
     ENDED = "ended"
     """Three wrong codes, or the code was used."""
+    TWICE = "twice"
+    """The right code came a moment ago: the same form sent twice."""
     WRONG = "wrong"
     NO_RESEND = "no_resend"
     SUSPENDED = "suspended"
@@ -92,13 +94,13 @@ def begin(email: str, visitor: Visitor, following: str = "") -> LoginAttempt:
     return attempt
 
 
-def waiting(visitor: Visitor, attempt_id: str = "") -> LoginAttempt | None:
+def waiting(visitor: Visitor, attempt_id: UUID | None = None) -> LoginAttempt | None:
     """The attempt of this browser that waits for its code: the one named, or the newest."""
     found = _of_browser(visitor)
-    return (found.filter(pk=attempt_id) if attempt_id else found).first()
+    return (found if attempt_id is None else found.filter(pk=attempt_id)).first()
 
 
-def resend(attempt_id: str, visitor: Visitor) -> LoginAttempt:
+def resend(attempt_id: UUID, visitor: Visitor) -> LoginAttempt:
     """Send another code, which counts from now; the earlier ones stay good for their time.
 
     Raises `LoginRefused` or `RateLimited`.
@@ -126,7 +128,7 @@ def mail_state(attempt: LoginAttempt) -> MailState | None:
     return None if newest is None else outbox.state_of(_mail_key(newest))
 
 
-def confirm(attempt_id: str, code: str, visitor: Visitor) -> tuple[Account, LoginAttempt]:
+def confirm(attempt_id: UUID, code: str, visitor: Visitor) -> tuple[Account, LoginAttempt]:
     """The account that a code logs in, once. Raises `LoginRefused` or `RateLimited`."""
     WRONG_OF_NETWORK.require(visitor.network)
     # A wrong code is counted for good: what refuses it is raised outside the transaction.
@@ -150,7 +152,7 @@ def operators_code(account: Account) -> str:
     code = _new_code()
     LoginCode.objects.create(
         account=account,
-        code_hash=_code_hash(f"account {account.pk}", code),
+        code_hash=_code_hash(f"address {account.person.email}", code),
         expires=timezone.now() + LIFETIME,
     )
     return _readable(code)
@@ -164,7 +166,7 @@ def purge() -> int:
 
 
 def _tried(
-    attempt_id: str, code: str, visitor: Visitor
+    attempt_id: UUID, code: str, visitor: Visitor
 ) -> tuple[Account, LoginAttempt] | LoginRefused:
     attempt = (
         LoginAttempt.objects.select_for_update()
@@ -173,6 +175,8 @@ def _tried(
     )
     if attempt is None or attempt.expires <= timezone.now():
         return LoginRefused(Refusal.GONE)
+    if attempt.used is not None and attempt.used > timezone.now() - TWICE:
+        return LoginRefused(Refusal.TWICE)
     if attempt.used is not None or attempt.wrong >= TRIES:
         return LoginRefused(Refusal.ENDED)
     found = _good_codes(attempt, code).first()
@@ -192,11 +196,10 @@ def _tried(
 
 def _good_codes(attempt: LoginAttempt, code: str) -> QuerySet[LoginCode]:
     """The unused code that this is, of the attempt itself or made by an operator."""
-    digits = _digits(code)
-    good = Q(attempt=attempt, code_hash=_code_hash(f"attempt {attempt.pk}", digits))
-    known = Account.objects.filter(person__email=attempt.email).values_list("pk", flat=True).first()
-    if known is not None:
-        good |= Q(account_id=known, code_hash=_code_hash(f"account {known}", digits))
+    digits, email = _digits(code), attempt.email
+    good = Q(attempt=attempt, code_hash=_code_hash(f"attempt {attempt.pk}", digits)) | Q(
+        account__person__email=email, code_hash=_code_hash(f"address {email}", digits)
+    )
     return LoginCode.objects.select_for_update(of=("self",)).filter(
         good, used__isnull=True, expires__gt=timezone.now()
     )

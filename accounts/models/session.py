@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Session(AbstractBaseSession):
-    """`session_key` is a hash of what the browser's cookie holds: a copy of the table opens none."""
+    """`session_key` is a hash of what the cookie holds: a copy of the table opens no session."""
 
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="sessions"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
@@ -65,34 +66,37 @@ def _address_page(request: HttpRequest, form: EmailForm, status: int = 200) -> H
 def code_page(request: HttpRequest) -> HttpResponse:
     """Ask for the code; right, it logs in."""
     visitor = visitor_of(request)
-    named = request.POST.get("attempt", "") or request.GET.get("attempt", "")
-    attempt = login.waiting(visitor, named)
     if request.method == "POST":
-        return (
-            _resend(request, named, visitor)
-            if "resend" in request.POST
-            else _try(request, named, attempt, visitor)
-        )
-    if attempt is None:
-        return redirect("login")
-    return _code_page(request, attempt, CodeForm())
+        named = _attempt_named(request.POST.get("attempt", ""))
+        if named is None:
+            return _over(request, over_sentence(Refusal.GONE), 410)
+        answer = _resend if "resend" in request.POST else _try
+        return answer(request, named, visitor)
+    attempt = login.waiting(visitor, _attempt_named(request.GET.get("attempt", "")))
+    return redirect("login") if attempt is None else _code_page(request, attempt, CodeForm())
 
 
-def _try(
-    request: HttpRequest, named: str, attempt: LoginAttempt | None, visitor: Visitor
-) -> HttpResponse:
+def _attempt_named(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _try(request: HttpRequest, named: UUID, visitor: Visitor) -> HttpResponse:
+    attempt = login.waiting(visitor, named)
     form = CodeForm(request.POST)
     if attempt is not None and not form.is_valid():
         return _code_page(request, attempt, form, status=400)
     try:
-        account, done = login.confirm(named, form.cleaned_data.get("code", ""), visitor)
+        account, done = login.confirm(named, request.POST.get("code", ""), visitor)
     except RateLimited as problem:
         return _over(request, wait_sentence(problem), problem.status)
     except LoginRefused as refused:
         if refused.refusal is Refusal.WRONG and attempt is not None:
             form.add_error("code", wrong_sentence(refused.left))
             return _code_page(request, attempt, form, status=400)
-        if request.user.is_authenticated:  # the same form sent twice
+        if refused.refusal is Refusal.TWICE or request.user.is_authenticated:
             return redirect(settings.LOGIN_REDIRECT_URL)
         return _over(request, over_sentence(refused.refusal), 410)
     return _enter(request, account, done)
@@ -107,7 +111,7 @@ def _enter(request: HttpRequest, account: Account, attempt: LoginAttempt) -> Htt
     return perform_login(request, Login(user=account, redirect_url=attempt.following or None))
 
 
-def _resend(request: HttpRequest, named: str, visitor: Visitor) -> HttpResponse:
+def _resend(request: HttpRequest, named: UUID, visitor: Visitor) -> HttpResponse:
     try:
         return _to_code(login.resend(named, visitor))
     except RateLimited as problem:

@@ -9,8 +9,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from accounts import housekeeping, services, sign_in
-from accounts.models import Account, ApiToken, LoginLink, RateLimit, SignIn
+from accounts import housekeeping, login, services, sign_in
+from accounts.models import Account, ApiToken, LoginAttempt, LoginCode, RateLimit, Session, SignIn
 from goblin_wire.signin import SignInStart
 from goblin_wire.tokens import Scope
 
@@ -19,14 +19,18 @@ pytestmark = pytest.mark.django_db
 
 def test_purge(account: Account) -> None:
     services.issue_token(account, Scope.VOLUNTEER)
-    services.new_login_link(account)
+    login.operators_code(account)
+    login.begin("new@example.org", login.Visitor("browser", "192.0.2.1", "en"))
     message = SignInStart(protocol=1, scope=Scope.VOLUNTEER, program="p")
     sign_in.start(message, "192.0.2.1")
     Client().force_login(account)
     assert housekeeping.purge() == 0
     with time_machine.travel(timezone.now() + timedelta(days=20), tick=False):
-        assert housekeeping.purge() == 4
+        assert housekeeping.purge() == 9
         assert housekeeping.purge() == 0
-    for model in (LoginLink, SignIn, RateLimit):
+    assert Account.objects.get() == account, (
+        "of an address that was never confirmed nothing is left"
+    )
+    for model in (LoginAttempt, LoginCode, Session, SignIn, RateLimit):
         assert not model.objects.exists()
     assert ApiToken.objects.exists()

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from accounts import services
-from accounts.limits import Limit, hidden, purge
-from accounts.models import Account, RateLimit
-from goblin_wire.problems import RateLimited, SignInExpired
+from accounts.limits import Limit, hidden, network_of, purge
+from accounts.models import RateLimit
+from goblin_wire.problems import RateLimited
 
 pytestmark = pytest.mark.django_db
 AtOnce = Callable[[int, Callable[[], Any]], list[Any]]
@@ -72,9 +71,15 @@ def test_parallel_counts_let_exactly_so_many_through(at_once: AtOnce) -> None:
     assert sum(answer is None for answer in answers) == 3
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_login_link_used_by_many_at_once_works_once(at_once: AtOnce) -> None:
-    secret = services.new_login_link(services.create_account("ada@example.org"))
-    answers = at_once(6, lambda: services.use_login_link(secret))
-    assert sum(isinstance(answer, Account) for answer in answers) == 1
-    assert sum(isinstance(answer, SignInExpired) for answer in answers) == 5
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::"),
+        ("", ""),
+        ("no address", "no address"),
+    ],
+)
+def test_networks(address: str, network: str) -> None:
+    assert network_of(address) == network
