@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class AccountsConfig(AppConfig):
@@ -10,4 +11,10 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts"
 
     def ready(self) -> None:
-        from accounts import browsers  # noqa: F401  (registers itself)
+        from accounts import (
+            browsers,  # noqa: F401  (registers itself)
+            roles,
+        )
+
+        # The groups of the roles are made after every `migrate`.
+        post_migrate.connect(roles.make_groups, sender=self)
