@@ -86,10 +86,19 @@ def invite(invitation: Invitation, token: str) -> None:
             "url": _url("invitation", token),
             "days": round((invitation.expires - invitation.created) / timedelta(days=1)),
         },
-        key=f"invitation:{invitation.pk}",
+        key=_key_of_invitation(invitation),
         expires=invitation.expires - invitation.created,
         secret=True,
     )
+
+
+def take_invitation_back(invitation: Invitation) -> None:
+    """Stop the mail with the link, if it has not left."""
+    outbox.cancel(_key_of_invitation(invitation))
+
+
+def _key_of_invitation(invitation: Invitation) -> str:
+    return f"invitation:{invitation.pk}"
 
 
 def _url(name: str, *arguments: object) -> str:

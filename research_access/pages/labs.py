@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Account
 from goblin_wire.problems import Conflict, Problem
@@ -21,7 +21,7 @@ from gpugoblin_site.pages.code import lab_commands
 from research_access import services
 from research_access.forms import InvitationForm, LabForm, ShareForm, TokenForm, flops_of
 from research_access.models import AccessRequest, Lab, LabMember, LabRole, LabState
-from research_access.pages.common import account_of, attempt, page
+from research_access.pages.common import account_of, attempt, page, posted
 from research_access.quota import Quota, quotas
 from research_access.services.tokens import own_tokens
 from workunits.models import LabNode
@@ -144,8 +144,7 @@ def _pending(lab: Lab) -> Any:
     return lab.invitations.filter(expires__gt=timezone.now()).order_by("id")
 
 
-@page
-@require_POST
+@posted("lab")
 def share(request: HttpRequest, key: UUID) -> HttpResponse:
     """Give a lab more or less of what was approved."""
     member = membership(request, key)

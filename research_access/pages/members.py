@@ -8,20 +8,18 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from goblin_wire.problems import Problem
 from research_access import services
 from research_access.forms import InvitationForm
 from research_access.models import LabMember, LabRole
-from research_access.pages.common import account_of, attempt, page
+from research_access.pages.common import account_of, attempt, posted
 from research_access.pages.labs import lab_page, membership
 
 ROLES = {"owner": LabRole.OWNER, "member": LabRole.MEMBER}
 
 
-@page
-@require_POST
+@posted("lab")
 def invite(request: HttpRequest, key: UUID) -> HttpResponse:
     """Send an invitation to an address."""
     member = membership(request, key)
@@ -38,8 +36,7 @@ def invite(request: HttpRequest, key: UUID) -> HttpResponse:
     return redirect("lab", key)
 
 
-@page
-@require_POST
+@posted("lab")
 def take_back(request: HttpRequest, key: UUID, number: int) -> HttpResponse:
     """End an invitation that nobody has accepted yet."""
     member = membership(request, key)
@@ -53,8 +50,7 @@ def take_back(request: HttpRequest, key: UUID, number: int) -> HttpResponse:
     return redirect("lab", key)
 
 
-@page
-@require_POST
+@posted("lab")
 def change(request: HttpRequest, key: UUID, number: int) -> HttpResponse:
     """Change the role of a member, or end a membership."""
     me = membership(request, key)
@@ -79,8 +75,7 @@ def change(request: HttpRequest, key: UUID, number: int) -> HttpResponse:
     return redirect("lab", key)
 
 
-@page
-@require_POST
+@posted("lab")
 def leave(request: HttpRequest, key: UUID) -> HttpResponse:
     """End one's own membership."""
     me = membership(request, key)

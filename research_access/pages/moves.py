@@ -8,17 +8,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from goblin_wire.problems import Conflict, Problem
 from research_access import services
 from research_access.forms import MessageForm, RequestForm
-from research_access.pages.common import account_of, attempt, own_request, page
+from research_access.pages.common import account_of, attempt, own_request, posted
 from research_access.pages.requests import keep, timeline_page
 
 
-@page
-@require_POST
+@posted("access-request")
 def autosave(request: HttpRequest, key: UUID) -> HttpResponse:
     """Keep the draft while it is being typed; answers with the line that says so.
 
@@ -39,8 +37,7 @@ def autosave(request: HttpRequest, key: UUID) -> HttpResponse:
     return render(request, "research_access/saved.html", facts)
 
 
-@page
-@require_POST
+@posted("access-request")
 def say(request: HttpRequest, key: UUID) -> HttpResponse:
     """A message to the reviewers, or the answer to their question."""
     row = own_request(request, key)
@@ -56,8 +53,7 @@ def say(request: HttpRequest, key: UUID) -> HttpResponse:
     return redirect("access-request", key)
 
 
-@page
-@require_POST
+@posted("access-request")
 def withdraw(request: HttpRequest, key: UUID) -> HttpResponse:
     """Take a request back, or throw a draft away."""
     row = own_request(request, key)
@@ -65,8 +61,7 @@ def withdraw(request: HttpRequest, key: UUID) -> HttpResponse:
     return redirect("access-request", key)
 
 
-@page
-@require_POST
+@posted("access-request")
 def again(request: HttpRequest, key: UUID) -> HttpResponse:
     """A new draft with the old answers."""
     row = own_request(request, key)

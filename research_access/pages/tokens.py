@@ -7,17 +7,15 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from goblin_wire.problems import Problem
 from research_access.forms import TokenForm
-from research_access.pages.common import attempt, page
+from research_access.pages.common import attempt, posted
 from research_access.pages.labs import lab_page, membership
 from research_access.services.tokens import create_token, revoke_own_token
 
 
-@page
-@require_POST
+@posted("lab")
 def create(request: HttpRequest, key: UUID) -> HttpResponse:
     """A new token, shown on the answer and never again."""
     member = membership(request, key)
@@ -32,8 +30,7 @@ def create(request: HttpRequest, key: UUID) -> HttpResponse:
     return lab_page(request, member, token=token)
 
 
-@page
-@require_POST
+@posted("lab")
 def revoke(request: HttpRequest, key: UUID, number: int) -> HttpResponse:
     """End one token now."""
     member = membership(request, key)

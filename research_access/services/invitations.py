@@ -14,7 +14,6 @@ from accounts.limits import Limit
 from accounts.models import Account, Person
 from accounts.services import folded
 from goblin_wire.problems import Conflict, NotAllowed, NotFound
-from gpugoblin_site.mail import outbox
 from research_access import mail
 from research_access.models import Invitation, Lab, LabMember, LabState
 from research_access.services import rules
@@ -122,7 +121,7 @@ def refuse_invitation(token: str, account: Account) -> None:
 def take_back_invitation(invitation: Invitation, by: Account) -> None:
     """End a pending invitation; its mail is stopped if it has not left."""
     rules.require_lab_owner(invitation.lab, by)
-    outbox.cancel(f"invitation:{invitation.pk}")
+    mail.take_invitation_back(invitation)
     invitation.delete()
 
 
