@@ -15,7 +15,9 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 def number(value: float, places: int = 0) -> str:
     """A number with the reader's decimal sign and groups of three digits."""
-    return formats.number_format(value, places, use_l10n=True, force_grouping=True)
+    # Rounded first, since Django cuts off.
+    rounded = round(value, places) if places else round(value)
+    return formats.number_format(rounded, places, use_l10n=True, force_grouping=True)
 
 
 def flops(value: float, *, short: bool = False) -> str:

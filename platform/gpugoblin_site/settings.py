@@ -51,6 +51,7 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]
 LOCALE_PATHS = [BASE_DIR / "locale", _package / "mail" / "locale"]
+FORMAT_MODULE_PATH = ["gpugoblin_site.formats"]
 
 INSTALLED_APPS = [
     "gpugoblin_site",

@@ -1,0 +1,1 @@
+"""How dates and numbers are written, where Django's own way is not ours (FORMAT_MODULE_PATH)."""
