@@ -2,7 +2,7 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt lock openapi screenshots clean \
+.PHONY: help demo up test faults lint fmt lock openapi messages screenshots clean \
         bench-matmul bench-dispatch bench-verification bench-report
 
 PYTHON ?= python3
@@ -31,6 +31,11 @@ up: $(VENV)/runtime.stamp  ## the same network, left running until Ctrl-C
 
 test: $(VENV)/test.stamp  ## everything that must pass
 	@$(GUARD) $(BIN)/python tools/check.py
+
+messages: $(VENV)/test.stamp  ## catalogues of messages: sources -> .po, .po -> .mo, and what is missing
+	@$(GUARD) $(BIN)/python tools/messages.py extract
+	@$(GUARD) $(BIN)/python tools/messages.py compile
+	@$(GUARD) $(BIN)/python tools/messages.py check
 
 screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, light and dark, vi and en
 	@$(GUARD) $(BIN)/python -m tests.browser.screenshots .screenshots
