@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                 ('handed', models.DateTimeField(editable=False, null=True)),
                 ('attempts', models.IntegerField(default=0, verbose_name='attempts')),
                 ('code', models.CharField(blank=True, choices=[('', 'nothing to report'), ('unreachable', 'the mail server was not reached'), ('settings', 'the mail server refuses this site: its settings must be mended'), ('later', 'the mail server asked to try later'), ('refused', "the recipient's address was refused"), ('returned', 'a report said that it could not be delivered'), ('expired', 'it was too old to be of use'), ('gave_up', 'it was tried for days'), ('unsure', 'whether the mail server took it is not known'), ('erased', 'the account was deleted')], default='', max_length=16, verbose_name='reason')),
-                ('detail', models.CharField(blank=True, default='', max_length=500, verbose_name="the mail server's words")),
+                ('detail', models.CharField(blank=True, default='', max_length=500, verbose_name='what the mail server said')),
                 ('created', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='written')),
                 ('finished', models.DateTimeField(null=True, verbose_name='since')),
                 ('account', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='account')),
