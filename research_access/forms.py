@@ -161,7 +161,7 @@ def answers_of(request: AccessRequest) -> dict[str, Any]:
     flops = request.daily_flops
     return shown | {
         "daily_pflop": None if flops is None else (Decimal(flops) / PFLOP).normalize(),
-        "noncommercial": {True: "yes", False: "no"}.get(request.noncommercial, ""),
+        "noncommercial": {True: "yes", False: "no", None: ""}[request.noncommercial],
     }
 
 

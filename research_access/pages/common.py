@@ -14,7 +14,8 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
 from accounts.models import Account
-from goblin_wire.problems import Problem
+from goblin_wire.problems import Problem, RateLimited
+from gpugoblin_site.sentences import sentence
 from research_access.models import AccessRequest
 
 View = Callable[..., HttpResponse]
@@ -55,12 +56,18 @@ def own_request(request: HttpRequest, key: UUID) -> AccessRequest:
     return found
 
 
+def told(problem: Problem) -> str:
+    """A problem in the reader's language, in which this app's own sentences are already."""
+    is_of_a_program = isinstance(problem, RateLimited) or problem.detail == type(problem)().detail
+    return sentence(problem) if is_of_a_program else problem.detail
+
+
 def attempt(request: HttpRequest, act: Callable[[], Any], success: str = "") -> bool:
     """Do something; say on the next page that it was done, or why not. Whether it was done."""
     try:
         act()
     except Problem as problem:
-        messages.error(request, problem.detail)
+        messages.error(request, told(problem))
         return False
     if success:
         messages.success(request, success)

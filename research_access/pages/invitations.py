@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from goblin_wire.problems import Problem
 from research_access import services
-from research_access.pages.common import account_of, page
+from research_access.pages.common import account_of, page, told
 
 
 @page
@@ -25,7 +25,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return render(
             request,
             "research_access/invitation.html",
-            {"problem": problem.detail},
+            {"problem": told(problem)},
             status=problem.status,
         )
     return render(request, "research_access/invitation.html", facts)

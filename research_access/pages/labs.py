@@ -11,6 +11,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -18,10 +19,11 @@ from accounts.models import Account
 from goblin_wire.problems import Conflict, Problem
 from goblin_wire.states import RequestState
 from gpugoblin_site.pages.code import lab_commands
+from gpugoblin_site.sentences import SENTENCES, of_code
 from research_access import services
 from research_access.forms import InvitationForm, LabForm, ShareForm, TokenForm, flops_of
 from research_access.models import AccessRequest, Lab, LabMember, LabRole, LabState
-from research_access.pages.common import account_of, attempt, page, posted
+from research_access.pages.common import account_of, attempt, page, posted, told
 from research_access.quota import Quota, quotas
 from research_access.services.tokens import own_tokens
 from workunits.models import LabNode
@@ -56,10 +58,10 @@ def _opened(request: HttpRequest, account: Account) -> HttpResponse:
         lab = services.create_lab(account, name, flops_of(form.cleaned_data["daily_pflop"]))
     except Conflict as problem:
         # The same form twice opens one lab; another lab of this name is a matter for the reader.
-        messages.info(request, problem.detail)
+        messages.info(request, told(problem))
         return redirect("labs")
     except Problem as problem:
-        form.add_error(None, problem.detail)
+        form.add_error(None, told(problem))
         return _labs_page(request, account, form, status=problem.status)
     messages.success(request, _("The lab is open. Connect its node next."))
     return redirect("lab", lab.key)
@@ -122,6 +124,7 @@ def lab_page(
     """The page of a lab; `more` holds a form with errors or a token to show."""
     lab = member.lab
     is_owner = member.role == LabRole.OWNER
+    node = LabNode.objects.filter(lab=lab).first()
     facts = {
         "lab": lab,
         "me": member,
@@ -131,13 +134,22 @@ def lab_page(
         "invitations": _pending(lab) if is_owner else [],
         "tokens": own_tokens(lab, member.account),
         "quota": quotas([lab])[lab.pk],
-        "node": LabNode.objects.filter(lab=lab).first(),
+        "node": node,
+        "unreachable": _unreachable(node),
         "commands": lab_commands(settings.GOBLIN_SITE_URL),
         "invitation_form": InvitationForm(),
         "token_form": TokenForm(),
         "share_form": ShareForm(),
     }
     return render(request, "research_access/lab.html", facts | more, status=status)
+
+
+def _unreachable(node: LabNode | None) -> str:
+    """Why volunteers can't reach a lab's node; empty where they can or nobody has tried."""
+    if node is None or node.reachable or node.probe_code not in SENTENCES:
+        return ""
+    is_english = (get_language() or "en").startswith("en")
+    return node.probe_reason if is_english else of_code(node.probe_code)
 
 
 def _pending(lab: Lab) -> Any:

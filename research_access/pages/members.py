@@ -13,7 +13,7 @@ from goblin_wire.problems import Problem
 from research_access import services
 from research_access.forms import InvitationForm
 from research_access.models import LabMember, LabRole
-from research_access.pages.common import account_of, attempt, posted
+from research_access.pages.common import account_of, attempt, posted, told
 from research_access.pages.labs import lab_page, membership
 
 ROLES = {"owner": LabRole.OWNER, "member": LabRole.MEMBER}
@@ -30,7 +30,7 @@ def invite(request: HttpRequest, key: UUID) -> HttpResponse:
     try:
         services.invite(member.lab, email, account_of(request))
     except Problem as problem:
-        form.add_error("email", problem.detail)
+        form.add_error("email", told(problem))
         return lab_page(request, member, invitation_form=form, status=problem.status)
     messages.success(request, _("An invitation goes to {address}.").format(address=email))
     return redirect("lab", key)

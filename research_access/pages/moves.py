@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from goblin_wire.problems import Conflict, Problem
 from research_access import services
 from research_access.forms import MessageForm, RequestForm
-from research_access.pages.common import account_of, attempt, own_request, posted
+from research_access.pages.common import account_of, attempt, own_request, posted, told
 from research_access.pages.requests import keep, timeline_page
 
 
@@ -28,7 +28,7 @@ def autosave(request: HttpRequest, key: UUID) -> HttpResponse:
     problem = keep(row, request, form)
     facts = {
         "row": row,
-        "problem": problem.detail if problem else "",
+        "problem": told(problem) if problem else "",
         "is_conflict": isinstance(problem, Conflict),
         "version": form.data.get("version", "") if problem else row.version,
         "wrong": [form[name].label for name in form.errors],
@@ -47,7 +47,7 @@ def say(request: HttpRequest, key: UUID) -> HttpResponse:
     try:
         services.reply(row, account_of(request), form.cleaned_data["text"])
     except Problem as problem:
-        form.add_error(None, problem.detail)
+        form.add_error(None, told(problem))
         row.refresh_from_db()
         return timeline_page(request, row, form=form, status=problem.status)
     return redirect("access-request", key)

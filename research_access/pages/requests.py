@@ -17,7 +17,7 @@ from gpugoblin_site.readable import flops
 from research_access import services
 from research_access.forms import MessageForm, RequestForm, answers_of
 from research_access.models import AccessRequest, Kind
-from research_access.pages.common import account_of, own_request, page
+from research_access.pages.common import account_of, own_request, page, told
 from research_access.pages.local_code import LOCAL
 from research_access.services.requests import LINES, TEXTS
 from research_access.timeline import timeline
@@ -66,7 +66,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         try:
             return redirect("access-request", services.draft(account).key)
         except Problem as problem:
-            messages.error(request, problem.detail)
+            messages.error(request, told(problem))
             return redirect("access")
     return render(request, "research_access/begin.html", waiting())
 
@@ -94,22 +94,23 @@ def _posted(request: HttpRequest, row: AccessRequest) -> HttpResponse:
     if problem is not None:
         return form_page(request, row, form, problem=problem)
     if not fits:
-        return form_page(request, row, _again(form, row))
+        return form_page(request, row, _again(request, form, row))
     if not sending:
         messages.success(request, _("Saved. Nothing was sent yet."))
         return redirect(f"{request.path}?edit")
     return _sent(request, row, form)
 
 
-def _again(form: RequestForm, row: AccessRequest) -> RequestForm:
+def _again(request: HttpRequest, form: RequestForm, row: AccessRequest) -> RequestForm:
     """The form with its errors and what was typed, at the version that is stored now."""
     row.refresh_from_db()
     stored = answers_of(row)
-    form.data = form.data.copy()
+    data = request.POST.copy()
     for name in (*LINES, *TEXTS):
         # A file that came in the place of a text leaves the text as it was.
-        form.data.setdefault(name, stored[name])
-    form.data["version"] = str(row.version)
+        data.setdefault(name, stored[name])
+    data["version"] = str(row.version)
+    form.data = data
     return form
 
 
@@ -132,7 +133,7 @@ def _sent(request: HttpRequest, row: AccessRequest, form: RequestForm) -> HttpRe
         # The same form a second time: it was sent, and the timeline says so.
         return redirect("access-request", row.key)
     except Problem as problem:
-        return form_page(request, row, _again(form, row), problem=problem)
+        return form_page(request, row, _again(request, form, row), problem=problem)
     messages.success(request, _("Sent. A person reads it; you get a mail when it is decided."))
     return redirect("access-request", row.key)
 
@@ -142,11 +143,11 @@ def form_page(
 ) -> HttpResponse:
     """The form; with what was typed and a sentence if it could not be kept."""
     if isinstance(problem, Conflict):
-        form = _again(form, row)
+        form = _again(request, form, row)
     facts = {
         "row": row,
         "form": form,
-        "problem": problem.detail if problem else "",
+        "problem": told(problem) if problem else "",
         "is_conflict": isinstance(problem, Conflict),
         "asked": row.state == RequestState.INFO_ASKED,
     }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from goblin_wire.problems import Problem
 from research_access.forms import TokenForm
-from research_access.pages.common import attempt, posted
+from research_access.pages.common import attempt, posted, told
 from research_access.pages.labs import lab_page, membership
 from research_access.services.tokens import create_token, revoke_own_token
 
@@ -25,7 +25,7 @@ def create(request: HttpRequest, key: UUID) -> HttpResponse:
     try:
         token = create_token(member.lab, member.account, form.cleaned_data["label"])
     except Problem as problem:
-        form.add_error("label", problem.detail)
+        form.add_error("label", told(problem))
         return lab_page(request, member, token_form=form, status=problem.status)
     return lab_page(request, member, token=token)
 

@@ -13,6 +13,7 @@ from accounts.models import Account, ApiToken
 from accounts.text import clean_name
 from goblin_wire.problems import BadMessage, Conflict, NotAllowed
 from goblin_wire.states import RequestState
+from gpugoblin_site.readable import flops
 from research_access.models import AccessRequest, Lab, LabMember, LabRole, LabState
 from research_access.services import rules
 from research_access.services.decisions import approved_flops
@@ -89,9 +90,7 @@ def flops_left(requests: Iterable[AccessRequest]) -> dict[int, int]:
 
 
 def _only(left: int) -> str:
-    return _("Between 1 and {left} operations a day are left of what was approved.").format(
-        left=left
-    )
+    return _("At most {left} a day are left of what was approved.").format(left=flops(left))
 
 
 @transaction.atomic

@@ -27,6 +27,8 @@ TEXTS = ("purpose", "size")
 MARKS = ("kinds", "daily_flops", "no_confidential", "noncommercial")
 FIELDS = (*LINES, *TEXTS, *MARKS)
 NEEDED = ("name", "institution", "position", "field", "purpose", "size", "kinds")
+LABELS = {field.name: field.verbose_name for field in AccessRequest._meta.fields}
+MOST = {field.name: field.max_length for field in AccessRequest._meta.fields}
 EDITABLE = frozenset({RequestState.DRAFT, RequestState.INFO_ASKED})
 TALKING = frozenset({RequestState.SUBMITTED, RequestState.INFO_ASKED})
 MESSAGES = Limit("messages about requests", 30, timedelta(hours=1))
@@ -114,14 +116,11 @@ def cleaned(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cleaned_text(name: str, text: str) -> str:
-    field = AccessRequest._meta.get_field(name)
-    most = field.max_length or rules.MAX_TEXT
+    most = MOST[name] or rules.MAX_TEXT
     kept = clean_name(text, len(text)) if name in LINES else clean_text(text)
     if len(kept) > most:
         raise BadMessage(
-            _("“{field}” may have at most {most} characters.").format(
-                field=field.verbose_name, most=most
-            )
+            _("“{field}” may have at most {most} characters.").format(field=LABELS[name], most=most)
         )
     return kept
 
@@ -148,7 +147,7 @@ def _require_complete(row: AccessRequest) -> None:
         raise NotAllowed(commercial())
     missing = [name for name in NEEDED if not getattr(row, name)]
     if missing:
-        names = ", ".join(str(AccessRequest._meta.get_field(n).verbose_name) for n in missing)
+        names = ", ".join(str(LABELS[name]) for name in missing)
         raise BadMessage(_("Still missing: {names}.").format(names=names))
     if not row.no_confidential or row.noncommercial is None:
         raise BadMessage(_("Two confirmations are needed: no confidential data, not commercial."))

@@ -82,7 +82,7 @@ def require_impersonal(text: str, request: AccessRequest, *accounts: Account) ->
         raise BadMessage(
             _(
                 "A reason is kept even when the account is deleted, so it may hold no name and no"
-                " e-mail address of the two of you. The mail greets the person by itself."
+                " e-mail address of the two of you. Write what is personal as a message."
             )
         )
 

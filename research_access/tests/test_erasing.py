@@ -40,9 +40,8 @@ MODELS: tuple[type[models.Model], ...] = (
 
 
 def dump() -> str:
-    return serializers.serialize(
-        "json", [row for model in MODELS for row in model._default_manager.all()]
-    )
+    rows = [row for model in MODELS for row in model._default_manager.all()]
+    return str(serializers.serialize("json", rows))
 
 
 def test_texts_go_and_decisions_stay(approved: AccessRequest, reviewer: Account) -> None:
