@@ -238,7 +238,7 @@ HOLDINGS = (
     Holding(
         "switches.json",
         "workunits.Switch",
-        _("Switches that you threw as an operator and that are on."),
+        _("Switches that you set as an operator and that are on."),
         of_account("by"),
     ),
     Holding(
