@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from goblin_wire.problems import Problem
 from research_access.admin import decide, forms
-from research_access.admin.decide import Move, Said
+from research_access.admin.decide import Move
 from research_access.admin.people import reviewer_of
 from research_access.models import AccessRequest
 from research_access.words import state_kind, state_words
@@ -33,13 +33,14 @@ def ask_or_do(
     """An action of the queue. Its page carries which decision was the last one of each request, so
     that nobody decides on what a colleague has decided meanwhile."""
     if "rows" not in request.POST:
-        return _ask(admin, request, chosen, forms.fresh(move, 0))
-    form = forms.MoveForm(move, request.POST)
+        return _ask(admin, request, chosen, forms.BulkForm(move))
+    form = forms.BulkForm(move, request.POST)
     seen = _seen(request.POST["rows"])
     rows = admin.get_queryset(request).filter(pk__in=seen)
     if not form.is_valid():
         return _ask(admin, request, rows, form, seen)
-    _do(request, move, form.said, [(row, seen[row.pk]) for row in rows.order_by("submitted", "id")])
+    ordered = rows.select_related("account__person").order_by("submitted", "id")
+    _do(request, form, [(row, seen[row.pk]) for row in ordered])
     return None
 
 
@@ -47,7 +48,7 @@ def _ask(
     admin: AccessRequestAdmin,
     request: HttpRequest,
     chosen: QuerySet[AccessRequest],
-    form: forms.MoveForm,
+    form: forms.BulkForm,
     seen: dict[int, int] | None = None,
 ) -> HttpResponse | None:
     last = Max("decisions__id")
@@ -88,14 +89,12 @@ def _seen(packed: str) -> dict[int, int]:
     return found
 
 
-def _do(
-    request: HttpRequest, move: Move, said: Said, rows: list[tuple[AccessRequest, int]]
-) -> None:
+def _do(request: HttpRequest, form: forms.BulkForm, rows: list[tuple[AccessRequest, int]]) -> None:
     """Decide on each; what was refused is told one by one."""
     done = 0
     for row, seen in rows:
         try:
-            decide.make(move, row, reviewer_of(request), Said(said.reason, said.daily_flops, seen))
+            decide.make(form.move, row, reviewer_of(request), form.said_to(row, seen))
         except Problem as problem:
             messages.error(request, f"{row}: {problem.detail}")
         else:

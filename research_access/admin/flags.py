@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import Account
 from goblin_wire.states import RequestState
+from gpugoblin_site import readable
 from research_access.admin import freemail, viewing
 from research_access.admin.people import address_of, called
 from research_access.models import AccessRequest, Decision, Viewing
@@ -114,9 +113,9 @@ def _decided(earlier: list[Decision], row: AccessRequest) -> list[Flag]:
     if not others:
         return []
     last = others[-1]
-    day = {"day": date_format(localtime(last.created), "SHORT_DATE_FORMAT")}
+    when = {"ago": readable.ago(last.created)}
     if last.to_state == RequestState.APPROVED.value:
-        return [Flag("earlier", _("Earlier request approved on %(day)s") % day)]
+        return [Flag("earlier", _("Earlier request approved %(ago)s") % when)]
     if last.to_state == RequestState.DECLINED.value:
-        return [Flag("earlier", _("Earlier request declined on %(day)s") % day, "refused")]
-    return [Flag("earlier", _("Earlier approval revoked on %(day)s") % day, "refused")]
+        return [Flag("earlier", _("Earlier request declined %(ago)s") % when, "refused")]
+    return [Flag("earlier", _("Earlier approval revoked %(ago)s") % when, "refused")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from research_access.admin.decide import APPROVE, ASK, TELL, Move, Said
-from research_access.models import AccessRequest
+from research_access.admin.people import language_of
+from research_access.models import AccessRequest, SavedReply
 from research_access.services.rules import DEFAULT_DAILY_FLOPS, MAX_DAILY_FLOPS, MAX_TEXT
 
 PETA = 10**15
@@ -71,3 +73,38 @@ def fresh(move: Move, seen: int, request: AccessRequest | None = None) -> MoveFo
     asked = request.daily_flops if request is not None else None
     quota = Decimal(DEFAULT_DAILY_FLOPS if asked is None else asked) / PETA
     return MoveForm(move, initial={"seen": seen, "quota": quota})
+
+
+class BulkForm(MoveForm):
+    """One text for several people: a saved reply, which each reads in their language, or words of
+    one's own, or both."""
+
+    reply = forms.ModelChoiceField(
+        SavedReply.objects.all(),
+        required=False,
+        label=_("Saved reply"),
+        empty_label=_("none"),
+        help_text=_("Each person reads it in their own language."),
+    )
+    field_order = ("quota", "reply", "reason", "seen")
+
+    def __init__(self, move: Move, data: Any = None, **options: Any) -> None:
+        super().__init__(move, data, **options)
+        self.order_fields(self.field_order)
+        self.fields["reason"].required = False
+        if "quota" in self.fields:
+            self.fields["quota"].required = False
+            self.fields["quota"].help_text = _("Empty: for each what it asks for, or the default.")
+
+    def clean(self) -> dict[str, Any]:
+        """A text is needed where the move needs one."""
+        known: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.move.needs_reason and not (known.get("reason") or known.get("reply")):
+            self.add_error("reason", _("Write a text or choose a saved reply."))
+        return known
+
+    def said_to(self, request: AccessRequest, seen: int) -> Said:
+        """What this person is told; the account must come with its person."""
+        reply: SavedReply | None = self.cleaned_data.get("reply")
+        parts = [reply.text(language_of(request.account)) if reply else "", self.said.reason]
+        return replace(self.said, reason="\n\n".join(part for part in parts if part), seen=seen)

@@ -76,7 +76,7 @@ def _do(
         # Read again: what a colleague decided meanwhile stands on the page, the text is kept.
         fresh = _row(admin, request, str(row.pk))
         return _page(admin, request, fresh, form, problem=problem)
-    return HttpResponseRedirect(request.path)
+    return HttpResponseRedirect(f"{request.path}#live")
 
 
 def _undo(admin: AccessRequestAdmin, request: HttpRequest, row: AccessRequest) -> HttpResponse:
@@ -88,7 +88,7 @@ def _undo(admin: AccessRequestAdmin, request: HttpRequest, row: AccessRequest) -
         services.undo(decision, reviewer_of(request))
     except Problem as problem:
         return _page(admin, request, _row(admin, request, str(row.pk)), problem=problem)
-    return HttpResponseRedirect(request.path)
+    return HttpResponseRedirect(f"{request.path}#live")
 
 
 def _inserted(form: forms.MoveForm, request: HttpRequest, row: AccessRequest) -> forms.MoveForm:

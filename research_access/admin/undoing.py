@@ -9,13 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
+from goblin_wire.states import RequestState
 from gpugoblin_site import readable
 from gpugoblin_site.mail.models import MailState, OutboxMail
 from research_access.admin.people import called
 from research_access.mail import UNDO, key_of
 from research_access.models import Decision
 from research_access.services.decisions import DECIDING
-from research_access.words import state_words
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,19 @@ def standing_of(decision: Decision | None, reader: Account) -> Standing | None:
 
 
 def _told(decision: Decision, mine: bool) -> str:
-    state = {"state": state_words(decision.to_state)}
+    state = RequestState(decision.to_state)
     if mine:
-        return _("You decided: %(state)s.") % state
-    return _("%(who)s decided: %(state)s.") % (state | {"who": called(decision.actor)})
+        return {
+            RequestState.INFO_ASKED: _("You asked for more."),
+            RequestState.APPROVED: _("You approved the request."),
+            RequestState.DECLINED: _("You declined the request."),
+        }.get(state, _("You revoked the approval."))
+    told = {
+        RequestState.INFO_ASKED: _("%(who)s asked for more."),
+        RequestState.APPROVED: _("%(who)s approved the request."),
+        RequestState.DECLINED: _("%(who)s declined the request."),
+    }.get(state, _("%(who)s revoked the approval."))
+    return told % {"who": called(decision.actor)}
 
 
 def _mail_said(mail: OutboxMail | None) -> tuple[str, str]:
