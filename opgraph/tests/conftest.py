@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 import numpy
 import pytest
 from hypothesis import settings
+
+sys.path.append(str(Path(__file__).parent))
 
 # The machine may be busy with other tests: how long an example takes says nothing.
 settings.register_profile("opgraph", deadline=None)
