@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 from django.test import Client
@@ -163,3 +164,13 @@ def test_a_room_that_fails_stops_all(world: World, monkeypatch: pytest.MonkeyPat
         erasure.erase(world.account)
     assert Person.objects.filter(email=ADDRESS).exists()
     assert outbox.state_of("check:waiting") is MailState.WAITING
+
+
+def test_the_command_says_first_what_ends(world: World) -> None:
+    assert "Zebrina's lab" in call_command("erase_account", ADDRESS)
+    assert Person.objects.filter(email=ADDRESS).exists()
+    call_command("erase_account", ADDRESS.upper(), yes=True)
+    assert sentinels.told(sentinels.dump()) == []
+    for email in (ADDRESS, "nonsense"):
+        with pytest.raises(CommandError):
+            call_command("erase_account", email, yes=True)
