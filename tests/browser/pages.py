@@ -16,6 +16,10 @@ NEWCOMER = "newcomer"
 VOLUNTEER = "volunteer"
 RESEARCHER = "researcher"
 STAFF = "superuser"
+EXPECTED = "expected"
+"""Has typed an address and is waiting for the mail."""
+UNPROVEN = "unproven"
+"""Staff whose browser has not shown the second factor yet."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,11 @@ OWN = (
         Place(name, NEWCOMER, state="empty")
         for name in ("machines", "contribution", "access", "labs")
     ),
+    Place("login-code", EXPECTED),
+    Place("second-factor", NEWCOMER, state="none"),
+    Place("second-factor", STAFF, state="known"),
+    Place("second-factor-check", UNPROVEN),
+    Place("admin:index", NEWCOMER, state="refused", status=403),
     Place("sign-in", NEWCOMER, state="empty"),
     Place("sign-in", VOLUNTEER, query="?code={sign_in}", state="asking"),
     Place("home", VOLUNTEER),
@@ -63,6 +72,7 @@ OWN = (
     Place("account", VOLUNTEER),
     Place("machines", VOLUNTEER),
     Place("machine", VOLUNTEER, "host"),
+    Place("machine-remove", VOLUNTEER, "host"),
     Place("contribution", VOLUNTEER),
     Place("leaderboard", VOLUNTEER),
     Place("access-new", NEWCOMER),
@@ -83,21 +93,27 @@ STAFF_PAGES = (
     Place("admin:index", STAFF),
     Place("admin:app_list", STAFF, "app"),
     Place("admin:cockpit", STAFF),
+    Place("admin:how-to", STAFF),
 )
 
+POSTED = (
+    *("logout", "language", "session-end", "log-out-everywhere", "token-revoke"),
+    *("access-draft", "access-message", "access-withdraw", "access-again"),
+    *("lab-invite", "lab-take-back", "lab-member", "lab-leave", "lab-share"),
+    *("lab-tokens", "lab-token-revoke", "admin:logout"),
+)
+"""Names of addresses that forms post to and nobody opens."""
 NOT_PAGES = {
-    "logout": "POST only",
-    "language": "POST only",
-    "session-end": "POST only",
-    "token-revoke": "POST only",
+    "account_login": "another name of the log-in page",
+    "mfa_authenticate": "the page of second-factor-check within a log-in; the roads walk over it",
     "contribution-csv": "a file",
     "schema": "for programs",
-    "admin:logout": "POST only",
     "admin:login": "leads to the site's own log-in",
     "admin:jsi18n": "a script",
     "admin:view_on_site": "leads elsewhere",
     "admin:autocomplete": "for a script",
-    "admin/(?P<url>.*)$": "has no name: the answer to an address that the admin lacks",
+    "admin:": "the answer to an address that the admin lacks",
+    "admin:research_access_accessrequest_beat": "a part of the decision page",
 }
 """Names of addresses that nobody looks at, each with the reason."""
 

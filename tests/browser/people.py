@@ -12,20 +12,22 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 """Of the second factor of everybody who has one here."""
 
 
-def client_of(account: Account) -> Client:
-    """Django's test client, logged in as this person; staff with the second factor."""
+def client_of(account: Account, *, proven: bool = True) -> Client:
+    """Django's test client, logged in as this person; staff has shown the second factor too."""
     client = Client()
     client.force_login(account, settings.AUTHENTICATION_BACKENDS[0])
     if account.is_staff:
         if not factors.is_set_up(account):
             factors.set_up(account, SECRET)
-        _pass_second_factor(account, client.session)
+        if proven:
+            _pass_second_factor(account, client.session)
     return client
 
 
-def cookies_of(account: Account) -> dict[str, str]:
+def cookies_of(account: Account, *, proven: bool = True) -> dict[str, str]:
     """The cookies of such a browser."""
-    return {name: morsel.value for name, morsel in client_of(account).cookies.items()}
+    client = client_of(account, proven=proven)
+    return {name: morsel.value for name, morsel in client.cookies.items()}
 
 
 def _pass_second_factor(account: Account, session: SessionBase) -> None:

@@ -15,10 +15,12 @@ from django.contrib import admin
 from django.db import models, transaction
 from django.utils import timezone, translation
 
-from accounts import roles, sign_in
+from accounts import login, roles, sign_in
 from accounts import services as accounts
 from accounts.authentication import Principal
+from accounts.login import Visitor
 from accounts.models import Account
+from accounts.pages.common import BROWSER
 from accounts.terms import TERMS_VERSION
 from goblin_wire.capability import SigningKey
 from goblin_wire.protocol import PROTOCOL
@@ -30,7 +32,8 @@ from research_access.models import Lab
 from research_access.services.invitations import token_hash
 from tests.browser.people import cookies_of
 from workunits.models import Host, LabNode
-from workunits.tests.world import Researcher, Volunteer, done, season, verdict
+from workunits.tests.world import Researcher, done, season, verdict
+from workunits.tests.world import Volunteer as Machine
 
 LANGUAGES = ("en", "vi")
 ANSWERS: dict[str, Any] = {
@@ -75,6 +78,8 @@ def main() -> None:
             build(world)
             rows(world.facts)
             cookies = {who: cookies_of(account) for who, account in world.people.items()}
+            cookies["unproven"] = cookies_of(world.people["superuser"], proven=False)
+            cookies["expected"] = {BROWSER: expected(language)}
         made[language] = {"facts": world.facts, "cookies": cookies}
     print(json.dumps(made))
 
@@ -136,10 +141,10 @@ def computation(world: World, lab: Lab, account: Account) -> None:
     key = SigningKey.generate()
     researcher = Researcher(lab, Principal(owner.pk, owner.key, 0, lab.pk, lab.key), key)
     researcher.come_online()
-    volunteer = Volunteer(Principal(account.pk, account.key, 0))
+    machine = Machine(Principal(account.pk, account.key, 0))
     researcher.job(8, flops=10**12)
-    leases = volunteer.ask(6, label="máy bàn", version="goblin-client 0.1.0").leases
-    volunteer.ask(done=[done(lease) for lease in leases])
+    leases = machine.ask(6, label="máy bàn", version="goblin-client 0.1.0").leases
+    machine.ask(done=[done(lease) for lease in leases])
     researcher.judge(
         *(verdict(lease) for lease in leases[1:]),
         verdict(leases[0], VerdictKind.REJECTED, code="check_failed", reason="residual"),
@@ -152,6 +157,13 @@ def computation(world: World, lab: Lab, account: Account) -> None:
         ),
         "127.0.0.1",
     ).user_code
+
+
+def expected(language: str) -> str:
+    """Somebody who has asked for a code; the value that the browser shows."""
+    browser = secrets.token_urlsafe(24)
+    login.begin(f"expected.{language}@vidu.example.org", Visitor(browser, "127.0.0.1", language))
+    return browser
 
 
 def rows(facts: dict[str, str]) -> None:

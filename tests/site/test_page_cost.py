@@ -45,7 +45,7 @@ class Scene(NamedTuple):
         hosts = crowd.hosts(self.researcher, number)
         crowd.units(jobs[0], hosts)
         crowd.tokens([self.researcher] * number)
-        crowd.credit([self.researcher, *crowd.accounts(number)], days=1)
+        crowd.credit(crowd.accounts(number), days=1)
         crowd.mails(number)
         for _ in range(number):
             client_of(self.researcher)

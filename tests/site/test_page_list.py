@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Iterator
 
 import pytest
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.browser.pages import NOT_PAGES, every_page
+from accounts.services import make_operator
+from tests.browser.pages import NOT_PAGES, POSTED, every_page
+from tests.browser.people import client_of
 
-PROGRAMS = ("api/", "metrics", "healthz", "readyz")
+PROGRAMS = ("api/", "^api/", "metrics", "healthz", "readyz")
+SAMPLES = {"uuid": str(uuid.uuid4()), "int": "1", "slug": "a", "str": "a"}
 
 
 def addresses(resolver: URLResolver, space: str = "", route: str = "") -> Iterator[tuple[str, str]]:
@@ -40,14 +45,14 @@ def of_the_registry() -> Iterator[str]:
 
 
 def test_every_address_is_looked_at_or_is_no_page() -> None:
-    listed = {place.name for place in every_page()} | NOT_PAGES.keys()
+    listed = {place.name for place in every_page()} | NOT_PAGES.keys() | set(POSTED)
     assert pages_of_the_site() - listed == set()
 
 
 def test_the_list_names_nothing_that_is_gone() -> None:
     known = {name or route for name, route in addresses(get_resolver())}
     listed = {place.name for place in every_page() if not place.name.startswith("/")}
-    assert listed | NOT_PAGES.keys() <= known
+    assert (listed | NOT_PAGES.keys() | set(POSTED)) - known == set()
 
 
 def test_no_place_is_listed_twice() -> None:
@@ -55,6 +60,10 @@ def test_no_place_is_listed_twice() -> None:
     assert len(set(titles)) == len(titles)
 
 
-@pytest.mark.parametrize("name", sorted(NOT_PAGES))
-def test_what_is_no_page_has_a_reason(name: str) -> None:
-    assert NOT_PAGES[name]
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", POSTED)
+def test_what_forms_post_to_shows_no_page(name: str) -> None:
+    route = dict(addresses(get_resolver()))[name]
+    path = re.sub(r"<(\w+):\w+>", lambda found: SAMPLES[found[1]], route)
+    staff = client_of(make_operator("operator@example.org"))
+    assert staff.get(f"/{path}").status_code in (302, 405)
