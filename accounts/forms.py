@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from zoneinfo import available_timezones
-
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import services
 from accounts.models.account import NAME_MOST, SHOWN_NAME_MOST
 from accounts.text import clean_name
+from accounts.zones import time_zones
 from goblin_wire.problems import BadMessage
 
 MOST_TYPED = 64
@@ -91,13 +89,3 @@ class ProfileForm(forms.Form):
 
     def clean_shown_name(self) -> str:
         return clean_name(self.cleaned_data["shown_name"], SHOWN_NAME_MOST)
-
-
-@lru_cache(maxsize=1)
-def time_zones() -> list[str]:
-    """The zones that are named by a place, and UTC."""
-    return ["UTC", *sorted(zone for zone in available_timezones() if _is_place(zone))]
-
-
-def _is_place(zone: str) -> bool:
-    return "/" in zone and not zone.startswith(("Etc/", "SystemV/", "US/", "posix/", "right/"))

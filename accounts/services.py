@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from accounts import roles
@@ -15,6 +16,7 @@ from accounts.models import Account, AccountState, ApiToken, Person, Session
 from accounts.models.account import NAME_MOST, new_session_epoch
 from accounts.terms import TERMS_VERSION
 from accounts.text import clean_name
+from accounts.zones import known_zone
 from goblin_wire.problems import (
     AccountSuspended,
     BadMessage,
@@ -64,10 +66,16 @@ def account_for(email: str, *, language: str) -> Account:
         return Account.objects.get(person__email=folded(email))
 
 
-def accept_terms(account: Account) -> None:
-    """Note that the person accepted the terms of today; the first moment of a version stays."""
+def welcome(account: Account, time_zone: str = "") -> None:
+    """Note that the person accepted the terms of today, and at the first log-in of all the time
+    zone that the browser told; the first moment of a version stays."""
     Person.objects.filter(account=account).exclude(terms_version=TERMS_VERSION).update(
-        terms_version=TERMS_VERSION, terms_accepted=timezone.now()
+        terms_version=TERMS_VERSION,
+        terms_accepted=timezone.now(),
+        time_zone=Case(
+            When(terms_version="", time_zone="UTC", then=Value(known_zone(time_zone))),
+            default=F("time_zone"),
+        ),
     )
 
 

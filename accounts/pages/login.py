@@ -106,7 +106,7 @@ def _enter(request: HttpRequest, account: Account, attempt: LoginAttempt) -> Htt
     """Let allauth go on, which asks for a second factor where there is one."""
     if request.user.is_authenticated:  # once more, or as somebody else
         logout(request)
-    services.accept_terms(account)
+    services.welcome(account, request.POST.get("time_zone", ""))
     record_authentication(request, account, "code")
     return perform_login(request, Login(user=account, redirect_url=attempt.following or None))
 

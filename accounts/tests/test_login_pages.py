@@ -63,11 +63,38 @@ def test_terms_are_accepted_once_for_each_version(browser: Client, account: Acco
     assert account.person.terms_accepted == long_ago
     account.person.terms_version = "2020-01"
     account.person.save()
-    services.accept_terms(account)
+    services.welcome(account)
     account.person.refresh_from_db()
     assert account.person.terms_version == TERMS_VERSION
     assert account.person.terms_accepted is not None
     assert account.person.terms_accepted > long_ago
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("Asia/Ho_Chi_Minh", "Asia/Ho_Chi_Minh"),
+        ("Asia/Saigon", "Asia/Ho_Chi_Minh"),
+        ("Mars/Olympus", "UTC"),
+        ("../etc/passwd", "UTC"),
+        ("", "UTC"),
+    ],
+)
+def test_a_new_account_has_the_time_zone_of_the_browser(
+    browser: Client, told: str, kept: str
+) -> None:
+    confirm(browser, ask(browser, "ada@example.org"), mailed_code(), time_zone=told)
+    assert Account.objects.get().person.time_zone == kept
+
+
+def test_what_a_person_chose_stays(browser: Client, account: Account) -> None:
+    services.welcome(account, "Asia/Tokyo")
+    account.person.refresh_from_db()
+    account.person.time_zone, account.person.terms_version = "Europe/Paris", "2020-01"
+    account.person.save()
+    confirm(browser, ask(browser, "ada@example.org"), mailed_code(), time_zone="Asia/Tokyo")
+    account.person.refresh_from_db()
+    assert account.person.time_zone == "Europe/Paris"
 
 
 def test_an_unknown_address_looks_just_like_a_known_one(account: Account) -> None:
