@@ -8,7 +8,10 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from gpugoblin_site import charts
+from gpugoblin_site.charts import Chart, Series
 from workunits.database import row, rows
 from workunits.pages import words
 
@@ -73,6 +76,14 @@ class Contribution:
     def recent(self) -> Sum:
         """Of the days that are shown."""
         return Sum(sum(day.flops for day in self.days), sum(day.units for day in self.days))
+
+    @property
+    def chart(self) -> Chart:
+        """The days as bars."""
+        verified = Series(_("Verified"), [day.flops for day in self.days])
+        labels = charts.days([day.day for day in self.days])
+        title = _("Verified operations by day (UTC)")
+        return Chart(title, labels, [verified], unit="flops", first=_("Day (UTC)"))
 
 
 def contribution(account: int) -> Contribution:

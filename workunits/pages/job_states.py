@@ -10,13 +10,15 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from goblin_wire.protocol import LAB_SEEN_S, MIB
+from gpugoblin_site import sentences
 from workunits import limits, switches
-from workunits.database import row
+from workunits.database import Row, row
 from workunits.models import JobState
 
 _LAB = f"""
-SELECT l.id, l.key, l.name, l.state, l.daily_flops, n.last_seen, n.reachable, n.probe_reason,
-       n.window_units, n.window_bytes, coalesce(d.flops, 0) AS used_flops, now() AS now,
+SELECT l.id, l.key, l.name, l.state, l.daily_flops, n.last_seen, n.reachable, n.probe_code,
+       n.probe_reason, n.window_units, n.window_bytes, coalesce(d.flops, 0) AS used_flops,
+       now() AS now,
        f.units AS in_flight, f.bytes AS bytes_in_flight, f.flops AS flops_in_flight,
        w.devices, w.memory
 FROM research_access_lab l
@@ -46,6 +48,7 @@ class LabFacts(NamedTuple):
     now: datetime
     is_reachable: bool
     unreachable_because: str
+    """In the reader's language; empty where it can be reached."""
     quota_left: bool
     window_open: bool
     devices: int
@@ -86,6 +89,8 @@ class JobStanding(NamedTuple):
     kind: str
     text: str
     reason: str
+    said: str = ""
+    """Why, in the words of the lab node or of its person."""
 
 
 def lab_of(account: int, key: UUID) -> LabFacts | None:
@@ -102,7 +107,7 @@ def lab_of(account: int, key: UUID) -> LabFacts | None:
         seen=lab.last_seen,
         now=lab.now,
         is_reachable=bool(lab.reachable),
-        unreachable_because=lab.probe_reason or "",
+        unreachable_because="" if lab.reachable else _why_unreachable(lab),
         quota_left=lab.daily_flops > lab.used_flops + float(lab.flops_in_flight),
         window_open=lab.in_flight < (lab.window_units or 0)
         and lab.bytes_in_flight < (lab.window_bytes or 0),
@@ -119,12 +124,19 @@ def standing_of(job: JobFacts, lab: LabFacts) -> JobStanding:
     if job.state == JobState.PAUSED:
         return _paused(job)
     if job.state == JobState.CANCELLED:
-        return JobStanding("refused", _("Cancelled"), job.reason)
+        return JobStanding("refused", _("Cancelled"), "", job.reason)
     if job.state == JobState.FINISHED:
         return JobStanding("done", _("Finished"), _put_aside(job))
     if job.units and job.verified >= job.units:
         return JobStanding("done", _("All verified"), _("The lab node has yet to close it."))
     return _open(job, lab)
+
+
+def _why_unreachable(lab: Row) -> str:
+    if not lab.probe_code or lab.probe_code == "not_probed":
+        return _("The site is still trying its address.")
+    is_english = (get_language() or "en").startswith("en")
+    return str(lab.probe_reason if is_english else sentences.of_code(lab.probe_code))
 
 
 def _paused(job: JobFacts) -> JobStanding:
@@ -134,7 +146,7 @@ def _paused(job: JobFacts) -> JobStanding:
             " The people who run this site look at it."
         )
         return JobStanding("refused", _("Paused by the site"), reason)
-    return JobStanding("waiting", _("Paused by the lab"), job.reason)
+    return JobStanding("waiting", _("Paused by the lab"), "", job.reason)
 
 
 def _open(job: JobFacts, lab: LabFacts) -> JobStanding:
@@ -170,7 +182,7 @@ def _of_node(lab: LabFacts) -> str:
         return _("The lab's node is off line: nothing of it is given out until it comes back.")
     if not lab.is_reachable:
         reason = _("Volunteers cannot reach the lab's node: %(reason)s")
-        return reason % {"reason": lab.unreachable_because or _("it was not probed yet")}
+        return reason % {"reason": lab.unreachable_because}
     return ""
 
 

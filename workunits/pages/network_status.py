@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
+from gpugoblin_site import charts
+from gpugoblin_site.charts import Chart, Series
 from workunits import statistics
 from workunits.models import Measured
 from workunits.statistics import HourFigures
@@ -35,6 +39,22 @@ class NetworkStatus:
     @property
     def units(self) -> int:
         return sum(hour.units for hour in self.hours)
+
+    @property
+    def chart(self) -> Chart:
+        """The hours as bars."""
+        verified = Series(_("Verified"), [int(hour.flops) for hour in self.hours])
+        labels = charts.hours([hour.hour for hour in self.hours])
+        title = _("Verified operations by the hour")
+        return Chart(title, labels, [verified], unit="flops", first=_("Hour"))
+
+    @property
+    def machines_chart(self) -> Chart:
+        """The most machines that were on line in each hour."""
+        machines = Series(_("Machines"), [hour.machines for hour in self.hours])
+        labels = charts.hours([hour.hour for hour in self.hours])
+        title = _("Machines on line, the most in each hour")
+        return Chart(title, labels, [machines], first=_("Hour"))
 
     @property
     def at(self) -> datetime | None:

@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from goblin_wire.states import Policy
-from workunits.models import JobState
 
 Text = str | Promise
 
@@ -79,13 +78,6 @@ POLICIES: dict[str, Text] = {
 KINDS: dict[str, Text] = {
     "product": pgettext_lazy("kind of computation", "Matrix product"),
     "": pgettext_lazy("kind of computation", "Unknown"),
-}
-
-JOB_STATES: dict[str, Text] = {
-    JobState.OPEN.value: pgettext_lazy("state of a job", "Open"),
-    JobState.PAUSED.value: pgettext_lazy("state of a job", "Paused"),
-    JobState.CANCELLED.value: pgettext_lazy("state of a job", "Cancelled"),
-    JobState.FINISHED.value: pgettext_lazy("state of a job", "Finished"),
 }
 
 
