@@ -2,7 +2,7 @@
 
 The scheduler finds them four times a minute and writes two small tables, so that a page costs two
 short queries however large the network is. Each statement here is bounded: it walks over what is on
-line, over the newest `EVENTS` events or `LEASES` leases, or over two hours of the ledger.
+line, over the newest `EVENTS` events or `LEASES` leases, or over the jobs of two hours.
 """
 
 from __future__ import annotations
@@ -86,27 +86,22 @@ ON CONFLICT (id) DO UPDATE SET (at, machines, devices, labs, open_leases, report
    excluded.quarantined, excluded.disputed, excluded.verify_p50_s, excluded.verify_p95_s,
    excluded.verify_results, excluded.leases_looked_at, excluded.refusals, excluded.versions)"""
 
-# What is credited later has a larger id than all that was there in an earlier hour.
-_BASE = """
-SELECT hour, ledger FROM workunits_hour
-WHERE hour <= date_trunc('hour', now(), 'UTC') - interval '2 hours' ORDER BY hour DESC LIMIT 1"""
-
+# From the hour before the last one that is known: it may still have been growing.
 _HOURS = """
-WITH credited AS MATERIALIZED (
-  SELECT date_trunc('hour', created, 'UTC') AS hour, sum(flops) AS flops, count(*) AS units
-  FROM workunits_creditentry
-  WHERE id > %(ledger)s AND created >= %(since)s::timestamptz AND kind = 'verified' GROUP BY 1
-), current AS (
-  SELECT date_trunc('hour', now(), 'UTC') AS hour,
-         (SELECT coalesce(max(id), 0) FROM workunits_creditentry) AS ledger
+WITH present AS (SELECT date_trunc('hour', now(), 'UTC') AS hour),
+begun AS (
+  SELECT greatest((SELECT max(hour) FROM workunits_hour) - interval '1 hour',
+                  hour - interval '24 hours') AS hour FROM present
+), verified AS MATERIALIZED (
+  SELECT hour, sum(flops) AS flops, sum(units) AS units FROM workunits_jobhour
+  WHERE hour >= (SELECT hour FROM begun) GROUP BY hour
 )
-INSERT INTO workunits_hour AS kept (hour, flops, units, machines, ledger)
-SELECT s.hour, coalesce(c.flops, 0), coalesce(c.units, 0),
-       CASE WHEN s.hour = n.hour THEN %(machines)s ELSE 0 END,
-       CASE WHEN s.hour = n.hour THEN n.ledger ELSE %(ledger)s END
-FROM current n
-CROSS JOIN generate_series(%(since)s::timestamptz, n.hour, interval '1 hour') AS s(hour)
-LEFT JOIN credited c ON c.hour = s.hour
+INSERT INTO workunits_hour AS kept (hour, flops, units, machines)
+SELECT s.hour, coalesce(v.flops, 0), coalesce(v.units, 0),
+       CASE WHEN s.hour = p.hour THEN %(machines)s::integer ELSE 0 END
+FROM present p CROSS JOIN begun b
+CROSS JOIN generate_series(b.hour, p.hour, interval '1 hour') AS s(hour)
+LEFT JOIN verified v ON v.hour = s.hour
 ON CONFLICT (hour) DO UPDATE SET flops = excluded.flops, units = excluded.units,
   machines = greatest(kept.machines, excluded.machines)"""
 
@@ -119,7 +114,7 @@ class HourFigures(NamedTuple):
     hour: datetime
     """Its beginning (UTC)."""
     flops: Decimal
-    """Verified and credited."""
+    """Verified, as are the units."""
     units: int
     machines: int
     """The most that were on line when it was looked."""
@@ -141,7 +136,7 @@ def measure() -> int:
             "versions": _json({each.version: each.machines for each in rows(_VERSIONS)}),
         }
         run(_STORE, values)
-        _write_hours(now.machines)
+        run(_HOURS, {"machines": now.machines})
     return 1
 
 
@@ -181,16 +176,6 @@ def _refusals() -> tuple[dict[str, int], int]:
 def _lease_before(moment: float) -> UUID:
     """Below the id of each lease that was made from `moment` (Unix seconds) on."""
     return uuid_of(int(moment * 1000) << 80)
-
-
-def _write_hours(machines: int) -> None:
-    """The present hour and the ones before it that may still have been growing."""
-    base = row(_BASE)
-    present = timezone.now().replace(minute=0, second=0, microsecond=0)
-    earliest = present - timedelta(hours=24)
-    since = earliest if base is None else max(base.hour + timedelta(hours=1), earliest)
-    ledger = 0 if base is None else base.ledger
-    run(_HOURS, {"ledger": ledger, "since": since.isoformat(), "machines": machines})
 
 
 def _json(value: dict[str, int]) -> str:

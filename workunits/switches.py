@@ -56,7 +56,7 @@ def of_lab(lab: str, account: str) -> str:
 
 def lab_is_on(lab: str) -> str:
     """A condition: the lab whose id stands in the column `lab` is not switched off."""
-    # An array, found once: as a join it changed the plan of a claim and doubled its time.
+    # An array, found once: as a join it would be looked up for each lab, and change the plan.
     return f"{lab} <> ALL(ARRAY(SELECT w.target FROM workunits_switch w WHERE w.kind = 'lab'))"  # noqa: S608
 
 

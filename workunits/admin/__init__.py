@@ -1,5 +1,24 @@
 """The admin of this room: what operators read, and the switches that they turn."""
 
+from workunits.admin import pages
+from workunits.admin.hosts import HostAdmin
+from workunits.admin.jobs import JobAdmin
+from workunits.admin.labs import LabNodeAdmin
+from workunits.admin.leases import CreditEntryAdmin, LeaseAdmin, StandingAdmin, VerdictBatchAdmin
 from workunits.admin.switches import SwitchAdmin, SwitchMoveAdmin
+from workunits.admin.units import UnitAdmin
 
-__all__ = ["SwitchAdmin", "SwitchMoveAdmin"]
+__all__ = [
+    "CreditEntryAdmin",
+    "HostAdmin",
+    "JobAdmin",
+    "LabNodeAdmin",
+    "LeaseAdmin",
+    "StandingAdmin",
+    "SwitchAdmin",
+    "SwitchMoveAdmin",
+    "UnitAdmin",
+    "VerdictBatchAdmin",
+]
+
+pages.add()

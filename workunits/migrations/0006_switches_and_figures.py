@@ -34,7 +34,6 @@ class Migration(migrations.Migration):
                 ("flops", models.DecimalField(decimal_places=0, max_digits=60)),
                 ("units", models.BigIntegerField()),
                 ("machines", models.IntegerField(default=0)),
-                ("ledger", models.BigIntegerField()),
             ],
         ),
         migrations.CreateModel(

@@ -8,17 +8,15 @@ from django.db import models
 
 
 class Hour(models.Model):
-    """What the ledger credited in one hour, and how many machines were there."""
+    """What the network verified in one hour, and how many machines were there."""
 
     hour = models.DateTimeField(primary_key=True)
     """Its beginning (UTC)."""
     flops = models.DecimalField(max_digits=60, decimal_places=0)
     units = models.BigIntegerField()
-    """Results credited."""
+    """Verified, as are the flops: sums of `JobHour`."""
     machines = models.IntegerField(default=0)
     """The most that were on line when it was looked."""
-    ledger = models.BigIntegerField()
-    """The ledger's newest id when the row was first written: later hours begin above it."""
 
     def __str__(self) -> str:
         return f"{self.hour:%Y-%m-%d %H:00}"

@@ -1,0 +1,37 @@
+"""The pages and doors of this room in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts import admin_doors, admin_pages
+from accounts.admin_doors import Door
+from accounts.admin_pages import Page
+from workunits.admin import cockpit, how_to, switches
+
+PERMISSION = "workunits.view_measured"
+
+
+def _cockpit(request: HttpRequest) -> HttpResponse:
+    return cockpit.page(request, admin.site)
+
+
+def _how_to(request: HttpRequest, slug: str) -> HttpResponse:
+    return how_to.page(request, admin.site, slug)
+
+
+def add() -> None:
+    """Make them known to the admin."""
+    admin_pages.add(Page("cockpit/", "cockpit", PERMISSION, _cockpit))
+    admin_pages.add(Page("how-to/<slug:slug>/", "how-to", PERMISSION, _how_to))
+    admin_doors.add(Door("admin:cockpit", _("Cockpit"), PERMISSION, cockpit.beyond))
+    admin_doors.add(
+        Door(
+            "admin:workunits_switch_changelist",
+            _("Switches"),
+            "workunits.view_switch",
+            switches.standing,
+        )
+    )
