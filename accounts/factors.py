@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from io import BytesIO
+from typing import Any
 
 import qrcode
 from allauth.account.internal.flows.login import (
@@ -53,7 +54,7 @@ def of_account(account: Account) -> SecondFactor | None:
 
 
 def is_set_up(account: Account) -> bool:
-    return Authenticator.objects.filter(user=account, type=Authenticator.Type.TOTP).exists()
+    return bool(Authenticator.objects.filter(user=account, type=Authenticator.Type.TOTP).exists())
 
 
 def is_passed(request: HttpRequest) -> bool:
@@ -77,7 +78,7 @@ def set_up(account: Account, secret: str) -> list[str]:
     """Ask for codes of this secret from now on; the recovery codes, to be written down."""
     remove(account)
     TOTP.activate(account, secret)
-    return RecoveryCodes.activate(account).get_unused_codes()
+    return _recovery_codes(account)
 
 
 @transaction.atomic
@@ -85,7 +86,7 @@ def new_recovery_codes(account: Account) -> list[str]:
     """Other recovery codes; the earlier ones open nothing any more."""
     Account.objects.select_for_update().get(pk=account.pk)
     Authenticator.objects.filter(user=account, type=Authenticator.Type.RECOVERY_CODES).delete()
-    return RecoveryCodes.activate(account).get_unused_codes()
+    return _recovery_codes(account)
 
 
 def remove(account: Account) -> None:
@@ -106,7 +107,13 @@ def picture(account: Account, secret: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _records(request: HttpRequest) -> list[dict[str, object]]:
+def _recovery_codes(account: Account) -> list[str]:
+    """Those that were not used, made if there are none."""
+    codes: list[str] = RecoveryCodes.activate(account).get_unused_codes()
+    return codes
+
+
+def _records(request: HttpRequest) -> list[dict[str, Any]]:
     account = request.user if isinstance(request.user, Account) else None
-    found: list[dict[str, object]] = get_authentication_records(request, account)
+    found: list[dict[str, Any]] = get_authentication_records(request, account)
     return found

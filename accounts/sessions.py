@@ -25,7 +25,7 @@ def hashed(key: str) -> str:
 
 class SessionStore(DatabaseStore):
     @classmethod
-    def get_model_class(cls) -> type[Session]:  # type: ignore[override]
+    def get_model_class(cls) -> type[Session]:
         return Session
 
     def load(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class SessionStore(DatabaseStore):
             Session.objects.filter(pk=row.pk).update(last_used=now)
         return self.decode(row.session_data)
 
-    def exists(self, session_key: str) -> bool:  # type: ignore[override]
+    def exists(self, session_key: str) -> bool:
         return super().exists(hashed(session_key))
 
     def delete(self, session_key: str | None = None) -> None:
@@ -46,7 +46,7 @@ class SessionStore(DatabaseStore):
         if key is not None:
             Session.objects.filter(pk=hashed(key)).delete()
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:  # type: ignore[override]
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
         account = data.get(SESSION_KEY)
         return Session(
             session_key=hashed(self._get_or_create_session_key()),  # type: ignore[attr-defined]

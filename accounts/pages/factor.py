@@ -26,12 +26,16 @@ from accounts.models import Account
 from accounts.pages.common import account_of, safe
 
 
-class ShownCode(CodeForm, AuthenticateForm):  # type: ignore[misc]
-    """A code of the app, or a recovery code."""
+class ShownCode(AuthenticateForm):  # type: ignore[misc]
+    """A code of the app, or a recovery code; made with `user=`."""
+
+    code = CodeForm.base_fields["code"]
 
 
-class FirstCode(CodeForm, ActivateTOTPForm):  # type: ignore[misc]
-    """The first code of the app, which shows that it has the secret."""
+class FirstCode(ActivateTOTPForm):  # type: ignore[misc]
+    """The first code of the app, which shows that it has the secret; made with `user=`."""
+
+    code = CodeForm.base_fields["code"]
 
 
 @never_cache

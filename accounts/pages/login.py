@@ -108,7 +108,10 @@ def _enter(request: HttpRequest, account: Account, attempt: LoginAttempt) -> Htt
         logout(request)
     services.welcome(account, request.POST.get("time_zone", ""))
     record_authentication(request, account, "code")
-    return perform_login(request, Login(user=account, redirect_url=attempt.following or None))
+    answer: HttpResponse = perform_login(
+        request, Login(user=account, redirect_url=attempt.following or None)
+    )
+    return answer
 
 
 def _resend(request: HttpRequest, named: UUID, visitor: Visitor) -> HttpResponse:

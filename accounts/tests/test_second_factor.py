@@ -27,7 +27,7 @@ def operator() -> Account:
 
 
 def shown_by_the_app(secret: str = SECRET, steps: int = 0) -> str:
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps)))
 
 
 def with_mailed_code(account: Account, url: str = "/login/") -> tuple[Client, str]:

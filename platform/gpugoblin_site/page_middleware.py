@@ -32,13 +32,14 @@ class PageMiddleware:
     """Passes pages through `PAGE_MIDDLEWARE`, everything else straight on."""
 
     def __init__(self, get_response: Handler) -> None:
-        self._straight = handler = get_response
+        self._straight = get_response
+        handler: Any = get_response
         self._made: list[Any] = []
         for name in reversed(settings.PAGE_MIDDLEWARE):
             made = import_string(name)(handler)
             self._made.insert(0, made)
             handler = convert_exception_to_response(made)
-        self._through = handler
+        self._through: Handler = handler
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self._through(request) if is_page(request) else self._straight(request)
