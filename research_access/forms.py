@@ -160,7 +160,7 @@ def answers_of(request: AccessRequest) -> dict[str, Any]:
     shown = {name: getattr(request, name) for name in RequestForm.base_fields if name in SHOWN}
     flops = request.daily_flops
     return shown | {
-        "daily_pflop": None if flops is None else (Decimal(flops) / PFLOP).normalize(),
+        "daily_pflop": None if flops is None else f"{Decimal(flops) / PFLOP:f}",
         "noncommercial": {True: "yes", False: "no", None: ""}[request.noncommercial],
     }
 

@@ -56,6 +56,8 @@ def _told(row: Decision) -> list[str]:
     headline = str(HEADLINES[row.to_state])
     if row.from_state == RequestState.INFO_ASKED and row.to_state == RequestState.SUBMITTED:
         headline = _("The question was answered.")
+    if row.from_state == RequestState.DRAFT and row.to_state == RequestState.WITHDRAWN:
+        headline = _("The draft was thrown away.")
     parts = [headline]
     if row.to_state == RequestState.APPROVED and row.daily_flops:
         parts.append(

@@ -29,7 +29,9 @@ def move(
     if state not in REQUEST_MOVES[before]:
         raise Conflict(what_stands(request, actor))
     decision = record(request, state, actor, reason=reason, daily_flops=daily_flops)
-    mail.tell_decision(request, decision)
+    if before is not RequestState.DRAFT or state is not RequestState.WITHDRAWN:
+        # Of a draft that was thrown away only its writer knew.
+        mail.tell_decision(request, decision)
     return decision
 
 

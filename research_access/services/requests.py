@@ -32,6 +32,7 @@ MOST = {field.name: field.max_length for field in AccessRequest._meta.fields}
 EDITABLE = frozenset({RequestState.DRAFT, RequestState.INFO_ASKED})
 TALKING = frozenset({RequestState.SUBMITTED, RequestState.INFO_ASKED})
 MESSAGES = Limit("messages about requests", 30, timedelta(hours=1))
+BEGUN = Limit("requests that an account begins", 30, timedelta(days=1))
 CONTACT = "contact@gpugoblin.com"
 
 
@@ -61,11 +62,14 @@ def apply_again(request: AccessRequest, account: Account) -> AccessRequest:
 
 def _drafted(account: Account, answers: dict[str, Any]) -> AccessRequest:
     rules.require_active(account)
-    try:
-        with transaction.atomic():
-            return AccessRequest.objects.create(account=account, **answers)
-    except IntegrityError:
-        found = open_request(account)
+    found = open_request(account)
+    if found is None:
+        BEGUN.count(str(account.pk))
+        try:
+            with transaction.atomic():
+                return AccessRequest.objects.create(account=account, **answers)
+        except IntegrityError:
+            found = open_request(account)
     if found is None or found.state != RequestState.DRAFT:
         raise Conflict(
             _("You have a request that is being decided on; there can be one at a time.")

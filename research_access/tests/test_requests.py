@@ -11,7 +11,7 @@ from django.utils import translation
 
 from accounts import services as accounts
 from accounts.models import Account
-from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed
+from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, RateLimited
 from goblin_wire.states import RequestState
 from gpugoblin_site.mail.models import OutboxMail
 from research_access import services
@@ -215,6 +215,14 @@ def test_withdrawal(submitted: AccessRequest, researcher: Account) -> None:
     assert len(mails("access_withdrawn")) == 1
     with pytest.raises(Conflict, match="withdrawn"):
         services.withdraw(submitted, researcher)
+
+
+def test_drafts_are_not_begun_for_ever(researcher: Account) -> None:
+    for _ in range(30):
+        services.withdraw(services.draft(researcher), researcher)
+    assert not OutboxMail.objects.exists(), "of drafts that were thrown away"
+    with pytest.raises(RateLimited):
+        services.draft(researcher)
 
 
 def test_apply_again(submitted: AccessRequest, researcher: Account, reviewer: Account) -> None:
