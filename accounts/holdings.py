@@ -257,6 +257,7 @@ HOLDINGS = (
 
 NOT_EXPORTED = {
     "account.EmailAddress": "django-allauth's table of addresses; nothing is written to it here",
+    "account.EmailConfirmation": "the same; the site sends none of allauth's mails",
     "accounts.RateLimit": "keyed hashes; nobody can be found in it",
 }
 """Tables that could hold something about people by their form, and why none of it is exported."""

@@ -50,7 +50,7 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
 
     list_display = ("about", "address", "state", "code", "attempts", "due", "finished")
     list_filter = ("state", "code", "template", "language")
-    search_fields = ("address", "subject", "key")
+    search_fields = ("address", "key")
     ordering = ("-id",)
     list_per_page = 50
     show_full_result_count = False
