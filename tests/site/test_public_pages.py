@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
@@ -49,7 +50,7 @@ def test_every_link_inside_leads_somewhere(client: Client, name: str) -> None:
     for target in set(re.findall(r'(?:href|action|src)="(/[^"]*)"', text_of(client, name))):
         path, _, part = target.partition("#")
         if path.startswith(settings.STATIC_URL):
-            assert client.get(path).status_code == 200
+            assert finders.find(path.removeprefix(settings.STATIC_URL))
             continue
         try:
             found = resolve(path)
@@ -127,7 +128,7 @@ def test_what_is_computed_now_is_the_databases(client: Client) -> None:
     measured()
     this_hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     for hours, flops in ((1, 10**15), (2, 2 * 10**15), (30, 10**18)):
-        Hour.objects.create(hour=this_hour - timedelta(hours=hours), flops=flops, units=1, ledger=0)
+        Hour.objects.create(hour=this_hour - timedelta(hours=hours), flops=flops, units=1)
     told = text_of(client, "home")
     figures = re.search(r'<dl class="figures">.*?</dl>', told, re.S)
     assert figures is not None
