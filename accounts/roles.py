@@ -17,6 +17,7 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Q
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Account
 from accounts.rooms import OURS
@@ -31,6 +32,11 @@ class Role(StrEnum):
     SUPERUSER = "superuser"
 
 
+ROLE_WORDS = {
+    Role.REVIEWER: pgettext_lazy("role", "reviewer: decides on requests for access"),
+    Role.OPERATOR: pgettext_lazy("role", "operator: keeps the network running"),
+    Role.SUPERUSER: pgettext_lazy("role", "superuser: both, and gives roles"),
+}
 REVIEWER_MAY = {
     "research_access": (
         "review_accessrequest",

@@ -57,7 +57,10 @@ def live_of(
     standing = standing_of(last, reviewer)
     undoable = standing is not None and standing.undo is not None
     return {
-        "looking": viewing.others([request], reviewer).get(request.pk, []),
+        "looking": [
+            {"name": called(row.reviewer), "since": row.since}
+            for row in viewing.others([request], reviewer).get(request.pk, [])
+        ],
         "standing": standing,
         "moved": shown is not None and last is not None and last.pk != shown,
         "shown": shown if shown is not None else (last.pk if last is not None else 0),
