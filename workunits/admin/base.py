@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from uuid import UUID
 
 from django.contrib import admin
@@ -40,7 +41,8 @@ class BoundedPaginator(PaginatorBase):
     @cached_property
     def count(self) -> int:
         """The rows, at most `MOST_COUNTED`."""
-        return int(self.object_list.order_by()[: self.most].count())
+        rows = cast("QuerySet[Any]", self.object_list)
+        return rows.order_by()[: self.most].count()
 
     @property
     def is_cut(self) -> bool:
@@ -64,7 +66,7 @@ class PlainList(ShownOnly, ListBase):
     list_max_show_all = 50
     ordering = ("-pk",)
     change_list_template = "admin/workunits/change_list.html"
-    search_fields = ("pk",)
+    search_fields: ClassVar[tuple[str, ...]] = ("pk",)
     """Only so that the box is shown: `found` says what it finds."""
 
     def found(self, rows: QuerySet[Any], sought: Sought) -> QuerySet[Any]:
@@ -129,7 +131,7 @@ def short(uid: UUID) -> str:
     return uid.hex[:12]
 
 
-def lines(rows: list[tuple[object, ...]], form: str) -> SafeString | str:
+def lines(rows: Sequence[tuple[object, ...]], form: str) -> SafeString | str:
     """A list of sentences, each made of a row by `form`."""
     if not rows:
         return NOTHING

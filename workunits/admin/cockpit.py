@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.admin import AdminSite
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,7 +16,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.admin_site import GoblinAdminSite
 from goblin_wire.states import RequestState
 from gpugoblin_site import __version__, readable
 from gpugoblin_site.mail import figures as outbox_figures
@@ -75,7 +75,7 @@ MARKS: dict[str, str | Promise] = {
 }
 
 
-def page(request: HttpRequest, site: GoblinAdminSite) -> HttpResponse:
+def page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """All rows, the bad ones first."""
     found = lines()
     order = {"refused": 0, "waiting": 1, "info": 2, "done": 3}

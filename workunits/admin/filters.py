@@ -106,7 +106,7 @@ class StateFilter(SimpleListFilter):
     parameter_name = "state"
     states: Mapping[str, words.Text]
 
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, words.Text]]:
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
         return [(str(state), text) for state, text in self.states.items()]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

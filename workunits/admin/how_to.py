@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin_site import GoblinAdminSite
 from workunits.pages.words import Text
 
 
@@ -277,7 +277,7 @@ HOW_TO: dict[str, HowTo] = {
 }
 
 
-def page(request: HttpRequest, site: GoblinAdminSite, slug: str) -> HttpResponse:
+def page(request: HttpRequest, site: AdminSite, slug: str) -> HttpResponse:
     """One of them; raises `Http404` for another."""
     found = HOW_TO.get(slug)
     if found is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -79,9 +77,11 @@ def story(unit: Unit) -> list[Moment]:
     events = _events_of(unit, leases)
     found = [_registered(unit)]
     for lease in leases:
-        found += _of_lease(lease, [each for each in events if each.lease_id == lease.id])
+        of_it = [each for each in events if each.lease_id == lease.id]
+        found += _of_lease(lease, of_it)
+        if lease.id == unit.chosen:
+            found.append(_accepted(lease, of_it))
     found += [_of_unit(each) for each in events if each.lease_id is None]
-    found += [_accepted(each) for each in events if each.kind == "accepted"]
     return sorted(found, key=attrgetter("when", "place"))
 
 
@@ -187,7 +187,9 @@ def _of_unit(event: Row) -> Moment:
     return Moment(event.created, kind, (said % {"reason": event.reason or event.code}), "", 3)
 
 
-def _accepted(event: Any) -> Moment:
-    lease: UUID | None = event.lease_id
-    said = _("Accepted: the result of lease %(lease)s is used.")
-    return Moment(event.created, "done", said % {"lease": lease.hex[-8:] if lease else "-"}, "", 3)
+def _accepted(lease: Row, events: list[Row]) -> Moment:
+    """With the credit, which the same transaction wrote; else as late as anything is known."""
+    times = [lease.created, lease.received, *(each.created for each in events)]
+    when = lease.credited or max(time for time in times if time is not None)
+    said = _("Accepted: the result of lease %(lease)s is used.") % {"lease": lease.id.hex[-8:]}
+    return Moment(when, "done", said, "", 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -40,10 +40,11 @@ _LABELS = dict(KINDS)
 
 def named(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Switches or their moves with what their machines and labs are called."""
-    return rows.annotate(
+    found: QuerySet[Any] = rows.annotate(
         host_uid=Host.objects.filter(pk=OuterRef("target")).values("uid")[:1],
         lab_name=Lab.objects.filter(pk=OuterRef("target")).values("name")[:1],
     )
+    return found
 
 
 def subject_link(row: Any) -> SafeString | str:
@@ -61,7 +62,7 @@ def subject_link(row: Any) -> SafeString | str:
 class Shown(PlainList):
     """What switches and their moves show alike."""
 
-    search_fields = ()
+    search_fields: ClassVar[tuple[str, ...]] = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return named(super().get_queryset(request))

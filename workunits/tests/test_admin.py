@@ -84,6 +84,7 @@ def a_story(lab: Researcher) -> tuple[Volunteer, Volunteer, Unit]:
 
 
 # --- reading -------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
 def test_a_unit_tells_its_story_in_order(browser: Client, lab: Researcher) -> None:
     wrong, right, unit = a_story(lab)
     page = text_of(browser, f"/admin/workunits/unit/{unit.pk}/change/")
