@@ -20,7 +20,7 @@ SELECT h.uid, h.version, h.accepted, h.rejected,
        (SELECT count(*) FROM workunits_pendinglease p
         WHERE p.account_id = h.account_id AND p.host_id = h.id AND p.live AND NOT p.open)
          AS reported
-FROM workunits_host h WHERE h.account_id = %(account)s
+FROM workunits_host h WHERE h.account_id = %(account)s AND h.removed IS NULL
 ORDER BY h.last_seen DESC LIMIT {MAX_HOSTS}"""  # noqa: S608
 
 _REFUSALS = f"""

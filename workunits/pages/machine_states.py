@@ -33,6 +33,7 @@ class Facts(NamedTuple):
     """Results that wait for a verdict."""
     switched_off: str = ""
     """What an operator says to its person while nothing is leased to it."""
+    token_ended: datetime | None = None
 
 
 class State(NamedTuple):
@@ -46,6 +47,9 @@ class State(NamedTuple):
 
 def state_of(facts: Facts) -> State:
     """The sentence for these facts."""
+    if facts.token_ended is not None:
+        reason = _("Its token has ended. It works again once it joins again; or remove it here.")
+        return State("waiting", _("Signed off"), reason, facts.token_ended)
     if facts.doing == STOPPING:
         return State("info", _("Switched off"), _left_over(facts), facts.last_seen)
     if facts.doing == PAUSED:
@@ -59,7 +63,7 @@ def state_of(facts: Facts) -> State:
 
 def is_on_line(facts: Facts) -> bool:
     """Whether it may be given work, or works."""
-    silent = facts.now - facts.last_seen > _patience(facts)
+    silent = facts.now - facts.last_seen > _patience(facts) or facts.token_ended is not None
     return facts.doing not in (STOPPING, PAUSED) and not silent
 
 

@@ -19,11 +19,16 @@ from workunits.pages.paging import Pages
 PAGE = 50
 _COLUMNS = """
     h.id, h.uid, h.label, h.version, h.doing, h.doing_since, h.resumes, h.created, h.last_seen,
-    h.accepted, h.rejected, now() AS now"""
+    h.accepted, h.rejected, now() AS now, t.ended AS token_ended"""
+
+# A token that was revoked, at the client by `leave` or in the account, or that is too old.
+_FROM = """workunits_host h LEFT JOIN LATERAL (
+  SELECT coalesce(revoked, expires) AS ended FROM accounts_apitoken
+  WHERE id = h.token_id AND (revoked IS NOT NULL OR expires <= now())) t ON true"""
 
 # Those that are there first, then by name.
 _HOSTS = f"""
-SELECT {_COLUMNS} FROM workunits_host h
+SELECT {_COLUMNS} FROM {_FROM}
 WHERE h.account_id = %(account)s AND h.removed IS NULL
 ORDER BY h.last_seen > now() - interval '1 day' DESC, h.label = '', lower(h.label), h.id
 LIMIT %(limit)s OFFSET %(offset)s"""  # noqa: S608
@@ -33,7 +38,7 @@ SELECT count(*) AS machines FROM workunits_host h
 WHERE h.account_id = %(account)s AND h.removed IS NULL"""
 
 _HOST = f"""
-SELECT {_COLUMNS} FROM workunits_host h
+SELECT {_COLUMNS} FROM {_FROM}
 WHERE h.account_id = %(account)s AND h.uid = %(uid)s AND h.removed IS NULL"""  # noqa: S608
 
 _DEVICES = """
@@ -142,6 +147,7 @@ def _machine(host: Row, devices: list[Row], in_hand: list[Row], switched_off: st
         open=sum(each.open for each in in_hand),
         reported=sum(each.reported for each in in_hand),
         switched_off=switched_off,
+        token_ended=host.token_ended,
     )
     machine = Machine(
         id=host.id,

@@ -32,4 +32,4 @@ class Pages(_Paginator):
         """The page; raises as Django's does for one that is not there."""
         valid = self.validate_number(number)
         found = self._read(self.per_page, (valid - 1) * self.per_page)
-        return self._get_page(found, valid, self)
+        return Page(found, valid, self)

@@ -17,7 +17,16 @@ from accounts.models import Account, Person
 from goblin_wire.lab import JobAction
 from goblin_wire.states import Policy
 from workunits import jobs, statistics
-from workunits.models import CreditDay, CreditEntry, Device, Job, JobHour, LabNode, Standing
+from workunits.models import (
+    CreditDay,
+    CreditEntry,
+    Device,
+    Job,
+    JobHour,
+    LabNode,
+    Measured,
+    Standing,
+)
 from workunits.pages import leaderboard
 from workunits.tests.test_machine_pages import browser, counted, text_of
 from workunits.tests.world import MIB, Researcher, Volunteer, done, verdict, want
@@ -250,7 +259,7 @@ def test_old_figures_are_called_old() -> None:
     lab.job()
     compute(lab, volunteer)
     statistics.measure()
-    statistics.Measured.objects.update(at=timezone.now() - timedelta(hours=1))
+    Measured.objects.update(at=timezone.now() - timedelta(hours=1))
     assert "so these figures are old" in text_of(Client(), "/status/")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -15,14 +16,15 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account
-from accounts.services import issue_token
+from accounts.services import issue_token, sign_out
 from goblin_wire.exchange import Returned
 from goblin_wire.problems import HostRemoved
 from goblin_wire.states import Activity, VerdictKind
 from goblin_wire.tokens import Scope, split_token
 from gpugoblin_site.database import prepared
-from workunits import removal
+from workunits import notices, removal
 from workunits.models import CreditDay, Device, Host, Lease, Unit
+from workunits.pages import words
 from workunits.tests.world import Researcher, Volunteer, done, verdict
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,9 +55,9 @@ def browser(volunteer: Volunteer) -> Client:
     return client
 
 
-def text_of(client: Client, path: str, status: int = 200, **headers: str) -> str:
-    answer = client.get(path, headers=headers)
-    assert answer.status_code == status, answer.content.decode()[:2000]
+def text_of(client: Client, path: str, *, part: bool = False) -> str:
+    answer = client.get(path, headers={"HX-Request": "true"} if part else {})
+    assert answer.status_code == 200, answer.content.decode()[:2000]
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
@@ -195,8 +197,7 @@ def test_a_removed_machine_stops_and_its_work_is_handed_on() -> None:
     assert client.get(f"/machines/{UUID(hex=gone.host)}/").status_code == 404
     assert "add the first one" in text_of(client, "/machines/").lower()
     assert not removal.remove(gone.principal.account_id, UUID(hex=gone.host))
-    again = gone.another_host()
-    again.ask(1)
+    gone.another_host().ask(1)
     assert Unit.objects.get(uid=second.unit).state == "leased"
 
 
@@ -217,12 +218,29 @@ def test_a_token_ends_with_the_last_machine_that_uses_it() -> None:
     assert token.revoked is not None
 
 
+def test_a_machine_that_left_is_signed_off() -> None:
+    volunteer = Volunteer.make()
+    account = Account.objects.get(pk=volunteer.principal.account_id)
+    bearer = issue_token(account, Scope.VOLUNTEER)
+    known = type(volunteer.principal)(account.pk, account.key, account.tokens.get().pk)
+    Volunteer(known, volunteer.host).ask()
+    assert "It asks for work." in text_of(browser(volunteer), "/machines/")
+    sign_out(bearer)
+    assert "Signed off" in text_of(browser(volunteer), "/machines/")
+
+
+def test_each_reason_for_no_work_has_a_sentence() -> None:
+    source = Path(notices.__file__).read_text()
+    codes = set(re.findall(r'Notice\(\s*"([a-z_]+)"', source)) - {"ok"}
+    assert codes == set(words.IDLE)
+
+
 def test_the_part_that_moves_is_asked_for_alone() -> None:
     volunteer = Volunteer.make()
     volunteer.ask()
     client = browser(volunteer)
     for path in ("/machines/", f"/machines/{UUID(hex=volunteer.host)}/"):
-        part = text_of(client, path, **{"HX-Request": "true"})
+        part = text_of(client, path, part=True)
         assert "<html" not in part
         whole = text_of(client, path)
         assert part.strip()[:200] in whole
