@@ -87,6 +87,28 @@ def check_development_settings(**_options: Any) -> list[CheckMessage]:
     return found
 
 
+@register(Tags.security)
+def check_mail(**_options: Any) -> list[CheckMessage]:
+    """People of a public site get their codes by mail."""
+    found: list[CheckMessage] = []
+    public = urlsplit(settings.GOBLIN_SITE_URL).hostname not in LOOPBACK
+    in_clear = not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL)
+    if public and urlsplit(settings.EMAIL_URL).scheme in ("consolemail", "filemail"):
+        found.append(
+            Caution(
+                "No mail server is set (EMAIL_URL): nobody gets a log-in code.", id="goblin.W003"
+            )
+        )
+    if settings.EMAIL_HOST_PASSWORD and in_clear and settings.EMAIL_HOST not in LOOPBACK:
+        found.append(
+            Error(
+                "EMAIL_URL sends a password in the clear: use smtp+tls:// or smtps://.",
+                id="goblin.E009",
+            )
+        )
+    return found
+
+
 @register(Tags.database, deploy=True)
 def check_engine(**_options: Any) -> list[CheckMessage]:
     """The SQL is PostgreSQL's."""
