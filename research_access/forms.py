@@ -180,11 +180,16 @@ SHOWN = {
 
 
 class MessageForm(forms.Form):
-    """A message about a request."""
+    """A message about a request; `answer` where it answers a question."""
 
     text = forms.CharField(
         label=_("Your message"), max_length=MAX_TEXT, widget=forms.Textarea(attrs={"rows": 5})
     )
+
+    def __init__(self, *args: Any, answer: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if answer:
+            self.fields["text"].label = _("Your answer")
 
 
 class LabForm(forms.Form):
@@ -193,7 +198,7 @@ class LabForm(forms.Form):
     name = forms.CharField(
         label=_("Name of the lab"),
         max_length=MAX_NAME,
-        help_text=_("Its members and the operators read it. Volunteers never do."),
+        help_text=_("Its members, whom you invite and the operators read it. Volunteers never do."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     daily_pflop = _quota_field(

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from goblin_wire.problems import Conflict, Problem
+from goblin_wire.states import RequestState
 from research_access import services
 from research_access.forms import MessageForm, RequestForm
 from research_access.pages.common import account_of, attempt, own_request, posted, told
@@ -41,7 +42,7 @@ def autosave(request: HttpRequest, key: UUID) -> HttpResponse:
 def say(request: HttpRequest, key: UUID) -> HttpResponse:
     """A message to the reviewers, or the answer to their question."""
     row = own_request(request, key)
-    form = MessageForm(request.POST)
+    form = MessageForm(request.POST, answer=row.state == RequestState.INFO_ASKED)
     if not form.is_valid():
         return timeline_page(request, row, form=form, status=422)
     try:

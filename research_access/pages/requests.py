@@ -161,7 +161,7 @@ def timeline_page(
     """What happened so far and what can be done now."""
     facts = {
         "row": row,
-        "form": form or MessageForm(),
+        "form": form or MessageForm(answer=row.state == RequestState.INFO_ASKED),
         "items": timeline(row),
         "state": state_words(row.state),
         "kind": state_kind(row.state),

@@ -184,7 +184,7 @@ def test_invitation_by_clicking(client: Client, lab: Lab) -> None:
     assert "another address" in refused.content.decode()
     assert "guest@example.org" not in refused.content.decode()
     guest = logged_in(accounts.create_account("guest@example.org"))
-    assert "“Lab”" in guest.get(link[1]).content.decode()
+    assert ">Lab</bdi>”" in guest.get(link[1]).content.decode()
     assert guest.post(link[1], {"action": "accept"})["Location"] == address(lab)
     assert guest.post(link[1], {"action": "accept"}).status_code == 404
     assert guest.get(address(lab)).status_code == 200
