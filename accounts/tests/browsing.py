@@ -29,7 +29,12 @@ def mailed_code(to: str = "") -> str:
     """The code of the mail that was sent last (to this address)."""
     delivery.deliver_due()
     mails = [sent for sent in mail.outbox if not to or sent.to == [to]]
-    found = re.search(r"\b(\d{4} \d{4})\b", str(mails[-1].body))
+    return code_in(str(mails[-1].body))
+
+
+def code_in(text: str) -> str:
+    """The code in the text of a mail."""
+    found = re.search(r"\b(\d{4} \d{4})\b", text)
     assert found is not None
     return found[1]
 
