@@ -172,6 +172,16 @@ def test_times_on_the_privacy_page_are_those_of_the_program(client: Client) -> N
     assert "An address whose code was never typed: one day." in told
 
 
+def test_times_of_the_lab_node_are_as_the_page_says(client: Client) -> None:
+    from goblin_labnode.config import Retention
+
+    told = text_of(client, "your-data")
+    kept = Retention()
+    assert (kept.results_days, kept.arrays_days) == (30, 7)
+    assert "keeps a result for 30 days" in told
+    assert "removed after seven days" in told
+
+
 def test_codes_are_as_the_help_says(client: Client) -> None:
     told = text_of(client, "help")
     assert timedelta(minutes=15) == login.LIFETIME

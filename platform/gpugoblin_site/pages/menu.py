@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -45,13 +45,5 @@ MENUS: dict[str, list[tuple[str, str | Promise]]] = {
 
 def entries(menu: str, path: str) -> list[Entry]:
     """The lines of a menu as seen from the page at `path`."""
-    found = ((address(name), label) for name, label in MENUS[menu])
-    return [Entry(url, label, url == path) for url, label in found if url]
-
-
-def address(name: str) -> str:
-    """Where a page is; nothing where this site has no such page."""
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""
+    found = ((reverse(name), label) for name, label in MENUS[menu])
+    return [Entry(url, label, url == path) for url, label in found]

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -17,7 +18,6 @@ from django.views.decorators.http import require_safe
 from accounts.models import Account
 from goblin_wire.states import RequestState
 from gpugoblin_site.pages import code
-from gpugoblin_site.pages.menu import address
 from research_access.models import AccessRequest, LabMember
 from workunits.models import Host, Job, LabNode, Standing
 
@@ -79,7 +79,7 @@ def _found(account: Account) -> dict[str, Any]:
 
 def volunteer_steps(found: dict[str, Any]) -> list[Step]:
     """From an account to the first verified result."""
-    machines = address("machines")
+    machines = reverse("machines")
     verified = WAITING if found["machine"] else TO_DO
     return [
         Step(DONE, _("You have an account.")),
@@ -87,7 +87,7 @@ def volunteer_steps(found: dict[str, Any]) -> list[Step]:
         Step(
             DONE if found["verified"] else verified,
             _("A first result of yours was verified."),
-            address("contribution"),
+            reverse("contribution"),
             _("My contribution"),
         ),
     ]
@@ -95,7 +95,7 @@ def volunteer_steps(found: dict[str, Any]) -> list[Step]:
 
 def researcher_steps(found: dict[str, Any]) -> list[Step]:
     """From an account to the first job."""
-    labs = address("labs")
+    labs = reverse("labs")
     allowed = found["approved"] or found["lab"]
     return [
         Step(DONE, _("You have an account.")),
@@ -108,11 +108,11 @@ def researcher_steps(found: dict[str, Any]) -> list[Step]:
 
 def _request_step(found: dict[str, Any], allowed: bool) -> Step:
     if allowed:
-        return Step(DONE, _("Your access was approved."), address("access"), _("My requests"))
+        return Step(DONE, _("Your access was approved."), reverse("access"), _("My requests"))
     if found["deciding"]:
         text = _("Your request is being read.")
-        return Step(WAITING, text, address("access"), _("My requests"))
-    return Step(TO_DO, _("Ask for access."), address("access-new"), _("Ask for access"))
+        return Step(WAITING, text, reverse("access"), _("My requests"))
+    return Step(TO_DO, _("Ask for access."), reverse("access-new"), _("Ask for access"))
 
 
 def _done(fact: bool) -> str:

@@ -53,12 +53,6 @@ def menu(context: Context, name: str) -> list[menus.Entry]:
     return menus.entries(name, request.path if request is not None else "")
 
 
-@register.simple_tag
-def address(name: str) -> str:
-    """Where a page is; nothing where this site has no such page."""
-    return menus.address(name)
-
-
 @register.simple_tag(takes_context=True)
 def with_page(context: Context, number: int) -> str:
     """The query of this page with another page number; filters are kept."""
