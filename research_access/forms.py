@@ -121,6 +121,11 @@ class RequestForm(forms.Form):
             for field in self.fields.values():
                 field.required = False
 
+    def show_as_needed(self) -> None:
+        """Call the fields optional that are, also where a draft was checked."""
+        for name, field in self.fields.items():
+            field.required = self.base_fields[name].required
+
     def clean_noncommercial(self) -> str:
         """Refuse a commercial answer, once the request is to be sent."""
         answer: str = self.cleaned_data["noncommercial"]

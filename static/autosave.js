@@ -17,6 +17,8 @@ for (const form of document.querySelectorAll("form[data-autosave]")) {
     timer = setTimeout(save, Math.max(PAUSE, last + APART - performance.now()));
   });
   form.addEventListener("submit", () => clearTimeout(timer));
+  const unsaved = document.getElementById("unsaved");
+  form.addEventListener("htmx:afterRequest", (event) => { unsaved.hidden = event.detail.successful; });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden && timer) save();
   });

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 
 from goblin_wire.problems import Conflict, Problem
 from goblin_wire.states import RequestState
@@ -17,12 +18,28 @@ from research_access.pages.common import account_of, attempt, own_request, poste
 from research_access.pages.requests import keep, timeline_page
 
 
-@posted("access-request")
+@never_cache
 def autosave(request: HttpRequest, key: UUID) -> HttpResponse:
     """Keep the draft while it is being typed; answers with the line that says so.
 
-    Always with status 200: htmx shows nothing of other answers.
+    Always with status 200: htmx shows nothing of other answers, and would put the page of log-in
+    into the form.
     """
+    if "HX-Request" in request.headers and not request.user.is_authenticated:
+        facts = {"problem": logged_out(), "version": request.POST.get("version", "")}
+        return render(request, "research_access/saved.html", facts)
+    return _autosave(request, key)
+
+
+def logged_out() -> str:
+    return _(
+        "Not saved: you are logged out. Log in in another window, then go on typing here or press"
+        " “Save draft”."
+    )
+
+
+@posted("access-request")
+def _autosave(request: HttpRequest, key: UUID) -> HttpResponse:
     row = own_request(request, key)
     form = RequestForm(request.POST, partial=True)
     form.is_valid()

@@ -111,6 +111,7 @@ def _again(request: HttpRequest, form: RequestForm, row: AccessRequest) -> Reque
         data.setdefault(name, stored[name])
     data["version"] = str(row.version)
     form.data = data
+    form.show_as_needed()
     return form
 
 

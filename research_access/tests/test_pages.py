@@ -97,6 +97,26 @@ def test_saved_while_typing(client: Client) -> None:
     assert (row.purpose, row.name) == ("typed", "Nguyễn Thị Ánh")
 
 
+def test_logged_out_while_typing(client: Client) -> None:
+    row = begun(client)
+    client.logout()
+    body = {"purpose": "typed", "version": "0"}
+    page = client.post(address(row, "draft/"), body, headers={"HX-Request": "true"})
+    assert page.status_code == 200
+    assert "you are logged out" in page.content.decode()
+    assert "<html" not in page.content.decode()
+    assert 'name="version" value="0"' in page.content.decode()
+    row.refresh_from_db()
+    assert row.purpose == ""
+
+
+def test_a_draft_with_a_mistake_calls_nothing_optional(client: Client) -> None:
+    row = begun(client)
+    answer = post(client, row, "save", name="n" * 201)
+    assert answer.status_code == 422
+    assert answer.content.decode().count("(optional)") == 2
+
+
 def test_two_tabs(client: Client) -> None:
     row = begun(client)
     client.post(address(row, "draft/"), {"purpose": "first tab", "version": "0"})
