@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class WorkunitsConfig(AppConfig):
     name = "workunits"
-    verbose_name = "Work units"
+    verbose_name = _("Work units")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from accounts.admin_site import ShownOnly
 from accounts.models import Account
+from gpugoblin_site import readable
 from gpugoblin_site.templatetags.goblin import ago
 
 if TYPE_CHECKING:
@@ -81,6 +82,29 @@ class PlainList(ShownOnly, ListBase):
         if not term:
             return queryset, False
         return self.found(queryset, Sought(number_of(term), uid_of(term))), False
+
+
+def column(name: str, label: Any) -> Any:
+    """A column of the table under a label in the reader's language, to be sorted by."""
+
+    @admin.display(description=label, ordering=name)
+    def value(row: Any) -> Any:
+        found = getattr(row, name)
+        return readable.number(found) if isinstance(found, int) else found or NOTHING
+
+    value.__name__ = name
+    return value
+
+
+def yes_or_no(name: str, label: Any) -> Any:
+    """A column that is true or false, shown by a sign."""
+
+    @admin.display(description=label, ordering=name, boolean=True)
+    def value(row: Any) -> bool:
+        return bool(getattr(row, name))
+
+    value.__name__ = name
+    return value
 
 
 def number_of(term: str) -> int | None:

@@ -8,9 +8,8 @@ from typing import Any
 from django.contrib.admin import SimpleListFilter
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from goblin_wire.states import LeaseState, UnitState
 from research_access.models import Lab
@@ -125,6 +124,32 @@ class LeaseStateFilter(StateFilter):
     states = LEASE_STATES
 
 
+class ReachableFilter(SimpleListFilter):
+    """Lab nodes that volunteers can, or cannot, reach."""
+
+    title = _("reachable")
+    parameter_name = "reachable"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("1", gettext("yes")), ("0", gettext("no"))]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset if self.value() is None else queryset.filter(reachable=self.value() == "1")
+
+
+class SwitchedFilter(SimpleListFilter):
+    """Moves of switches: set or lifted."""
+
+    title = _("move")
+    parameter_name = "on"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("1", gettext("switched off")), ("0", gettext("lifted"))]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset if self.value() is None else queryset.filter(on=self.value() == "1")
+
+
 class RefusedFilter(SimpleListFilter):
     """Machines with refusals: an index holds them, so their rates are compared in no time."""
 
@@ -132,8 +157,8 @@ class RefusedFilter(SimpleListFilter):
     parameter_name = "refused"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        enough = _t("some, of at least %(number)d results") % {"number": LEAST_RESULTS}
-        return [("rate", enough), ("any", _t("some"))]
+        enough = gettext("some, of at least %(number)d results") % {"number": LEAST_RESULTS}
+        return [("rate", enough), ("any", gettext("some"))]
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[Host]) -> QuerySet[Host]:
         if self.value() is None:

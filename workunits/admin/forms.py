@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Person
@@ -87,17 +87,17 @@ def subject_of(kind: SwitchKind, text: str) -> Subject:
     """What an operator's text names. Raises `ValidationError` with a sentence."""
     if kind is SwitchKind.EVERYTHING:
         if text:
-            raise forms.ValidationError(_t("Everything needs no name here."))
+            raise forms.ValidationError(gettext("Everything needs no name here."))
         return Subject(kind)
     if not text:
-        raise forms.ValidationError(_t("Say which one."))
+        raise forms.ValidationError(gettext("Say which one."))
     if kind is SwitchKind.VERSION:
         return Subject(kind, version=text)
     found = _FINDERS[kind](text, uid_of(text))
     if not found:
-        raise forms.ValidationError(_t("Nothing with this name was found."))
+        raise forms.ValidationError(gettext("Nothing with this name was found."))
     if len(found) > 1:
-        raise forms.ValidationError(_t("Several have this name; use the key or the number."))
+        raise forms.ValidationError(gettext("Several have this name; use the key or the number."))
     return Subject(kind, target=found[0])
 
 

@@ -9,7 +9,7 @@ from django.db.models import Case, F, FloatField, QuerySet, Value, When
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gpugoblin_site import readable
@@ -19,6 +19,7 @@ from workunits.admin.base import (
     PlainList,
     Sought,
     account_link,
+    column,
     lines,
     list_of,
     page_of,
@@ -43,6 +44,12 @@ RATE = Case(
 """Refused results among all that were judged; -1 where there are too few to compare."""
 
 
+VERSION = column("version", _("client version"))
+ACCEPTED = column("accepted", _("results accepted"))
+REJECTED = column("rejected", _("results refused"))
+FAILED = column("failed_in_row", _("in a row without a result"))
+
+
 @admin.register(Host)
 class HostAdmin(PlainList):
     """All machines; those with refusals by their rate.
@@ -54,26 +61,26 @@ class HostAdmin(PlainList):
     list_display = (
         "name",
         "owner",
-        "version",
-        "accepted",
-        "rejected",
+        VERSION,
+        ACCEPTED,
+        REJECTED,
         "rate",
-        "failed_in_row",
+        FAILED,
         "seen",
     )
     list_filter = (RefusedFilter, AccountFilter)
     search_help_text = _("The id of a machine, in full.")
     fields = (
-        "uid",
+        column("uid", _("id")),
         "owner",
         "switch",
-        "version",
+        VERSION,
         "made",
         "seen",
-        "accepted",
-        "rejected",
+        ACCEPTED,
+        REJECTED,
         "rate",
-        "failed_in_row",
+        FAILED,
         "devices",
         "in_hand",
         "refusals",
@@ -119,8 +126,10 @@ class HostAdmin(PlainList):
     @admin.display(description=_("switch"))
     def switch(self, row: Host) -> SafeString:
         url = switch_pages.door(SwitchKind.HOST, row.pk)
-        others = list_of(Host, _t("all machines of the account"), account=row.account_id)
-        return format_html('<a href="{}">{}</a> · {}', url, _t("switch this machine off"), others)
+        others = list_of(Host, gettext("all machines of the account"), account=row.account_id)
+        return format_html(
+            '<a href="{}">{}</a> · {}', url, gettext("switch this machine off"), others
+        )
 
     @admin.display(description=_("devices"))
     def devices(self, row: Host) -> Any:
@@ -145,7 +154,7 @@ class HostAdmin(PlainList):
                 (page_of(Unit, each.unit_id, each.unit_id), each.device, since(each.created))
                 for each in rows
             ],
-            _t("unit {} on {}, {}"),
+            gettext("unit {} on {}, {}"),
         )
 
     @admin.display(description=_("refusals, the newest first"))
@@ -159,7 +168,7 @@ class HostAdmin(PlainList):
             )
             for each in refused(row)
         ]
-        return lines(told, _t("unit {}: {} ({}), leased {}"))
+        return lines(told, gettext("unit {}: {} ({}), leased {}"))
 
 
 def in_flight(host: Host) -> list[Lease]:

@@ -49,8 +49,8 @@ HOW_TO: dict[str, HowTo] = {
             ),
             Step(
                 _(
-                    "If it runs but the figures are old, one of its tasks fails: its log has a line"
-                    " with the event failed and the name of the task."
+                    "If it runs but the figures are old, one of its tasks does not come through:"
+                    " its log names the task."
                 )
             ),
         ),

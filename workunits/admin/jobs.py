@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from gpugoblin_site import readable
 from research_access.models import Lab
 from workunits import jobs
-from workunits.admin.base import PlainList, Sought, list_of, page_of, short, since
+from workunits.admin.base import PlainList, Sought, column, list_of, page_of, short, since
 from workunits.admin.filters import JOB_STATES, JobStateFilter, LabFilter
 from workunits.models import Job, JobHour, Unit
 from workunits.pages import words
@@ -27,6 +27,10 @@ def _sum(column: str) -> Subquery:
     return Subquery(hours.annotate(total=Sum(column)).values("total"))
 
 
+UNITS = column("units", _("units announced"))
+REGISTERED = column("registered", _("units registered"))
+
+
 @admin.register(Job)
 class JobAdmin(PlainList):
     """The newest first; the sums of a job's units are kept by the site, not counted here."""
@@ -36,8 +40,8 @@ class JobAdmin(PlainList):
         "lab_page",
         "kind_words",
         "state_words",
-        "units",
-        "registered",
+        UNITS,
+        REGISTERED,
         "verified",
         "begun",
     )
@@ -45,14 +49,14 @@ class JobAdmin(PlainList):
     list_select_related = ("lab",)
     search_help_text = _("The id of a job, in full.")
     fields = (
-        "uid",
+        column("uid", _("id")),
         "lab_page",
         "kind_words",
         "state_words",
-        "code",
-        "reason",
-        "units",
-        "registered",
+        column("code", _("code")),
+        column("reason", _("reason")),
+        UNITS,
+        REGISTERED,
         "verified",
         "put_aside",
         "arithmetic",
@@ -102,7 +106,7 @@ class JobAdmin(PlainList):
     def arithmetic(self, row: Job) -> str:
         return readable.flops(row.flops)
 
-    @admin.display(description=_("registered"))
+    @admin.display(description=_("begun"))
     def begun(self, row: Job) -> Any:
         return since(row.created)
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gpugoblin_site import readable
@@ -18,35 +18,43 @@ from workunits.admin import switches as switch_pages
 from workunits.admin.base import (
     PlainList,
     Sought,
+    column,
     lines,
     list_of,
     number_of,
     page_of,
     since,
     uid_of,
+    yes_or_no,
 )
+from workunits.admin.filters import ReachableFilter
 from workunits.models import Job, LabDay, LabNode, SwitchKind, Unit
 
 DAYS = 14
 
 
+REACHABLE = yes_or_no("reachable", _("reachable"))
+PROBE = column("probe_code", _("what the last probe said"))
+VERSION = column("version", _("version"))
+
+
 @admin.register(LabNode)
 class LabNodeAdmin(PlainList):
-    list_display = ("name", "reachable", "probe_code", "seen", "window_units", "version")
-    list_filter = ("reachable",)
+    list_display = ("name", REACHABLE, PROBE, "seen", "window", VERSION)
+    list_filter = (ReachableFilter,)
     list_select_related = ("lab",)
     search_help_text = _("The name, the key or the number of a lab.")
     fields = (
         "lab_page",
         "switch",
-        "endpoint",
-        "reachable",
-        "probe_code",
-        "probe_reason",
+        column("endpoint", _("address")),
+        REACHABLE,
+        PROBE,
+        column("probe_reason", _("reason")),
         "probed",
         "seen",
         "window",
-        "version",
+        VERSION,
         "quota",
         "days",
         "work",
@@ -79,7 +87,7 @@ class LabNodeAdmin(PlainList):
     @admin.display(description=_("switch"))
     def switch(self, row: LabNode) -> SafeString:
         url = switch_pages.door(SwitchKind.LAB, row.lab.key.hex)
-        return format_html('<a href="{}">{}</a>', url, _t("switch this lab off"))
+        return format_html('<a href="{}">{}</a>', url, gettext("switch this lab off"))
 
     @admin.display(description=_("last seen"), ordering="last_seen")
     def seen(self, row: LabNode) -> Any:
@@ -95,7 +103,7 @@ class LabNodeAdmin(PlainList):
             "units": readable.number(row.window_units),
             "bytes": readable.amount_of_bytes(row.window_bytes),
         }
-        return _t("%(units)s units, %(bytes)s") % values
+        return gettext("%(units)s units, %(bytes)s") % values
 
     @admin.display(description=_("daily quota"))
     def quota(self, row: LabNode) -> str:
@@ -112,9 +120,11 @@ class LabNodeAdmin(PlainList):
             )
             for each in found
         ]
-        return lines(told, _t("{}: {} in {} units"))
+        return lines(told, gettext("{}: {} in {} units"))
 
     @admin.display(description=_("work"))
     def work(self, row: LabNode) -> SafeString:
-        jobs = list_of(Job, _t("its jobs"), lab=row.lab_id)
-        return format_html("{} · {}", jobs, list_of(Unit, _t("its newest units"), lab=row.lab_id))
+        jobs = list_of(Job, gettext("its jobs"), lab=row.lab_id)
+        return format_html(
+            "{} · {}", jobs, list_of(Unit, gettext("its newest units"), lab=row.lab_id)
+        )

@@ -27,6 +27,7 @@ from workunits.admin.base import (
     short,
     since,
 )
+from workunits.admin.filters import SwitchedFilter
 from workunits.admin.forms import KINDS, LiftForm, SwitchForm
 from workunits.models import Host, Switch, SwitchKind, SwitchMove
 from workunits.models.switches import Switched
@@ -167,9 +168,18 @@ class SwitchAdmin(Shown):
 class SwitchMoveAdmin(Shown):
     """Who switched what when; nobody can change it."""
 
-    list_display = ("when", "on", "what", "which", "reason", "who")
+    list_display = ("when", "move", "what", "which", "why", "who")
     list_display_links = None
-    list_filter = ("on", "kind")
+    list_filter = (SwitchedFilter,)
+    fields = readonly_fields = (*list_display, "said")
+
+    @admin.display(description=_("move"), ordering="on")
+    def move(self, row: SwitchMove) -> str:
+        return gettext("switched off") if row.on else gettext("lifted")
+
+    @admin.display(description=_("reason"))
+    def why(self, row: SwitchMove) -> str:
+        return row.reason
 
     @admin.display(description=_("when"), ordering="at")
     def when(self, row: SwitchMove) -> Any:

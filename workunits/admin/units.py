@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from goblin_wire.states import UnitState
 from research_access.models import Lab
 from workunits import sweeps
-from workunits.admin.base import PlainList, Sought, number_of, page_of, short
+from workunits.admin.base import PlainList, Sought, column, number_of, page_of, short
 from workunits.admin.filters import UNIT_STATES, JobFilter, LabFilter, UnitStateFilter
 from workunits.admin.story import story
 from workunits.models import Job, Unit
@@ -30,7 +30,15 @@ JOBS_LOOKED_AT = 20
 class UnitAdmin(PlainList):
     """Quarantined units wherever they are; of the others the newest."""
 
-    list_display = ("id", "job_page", "position", "state_words", "code", "issued", "wanted")
+    list_display = (
+        column("id", _("number")),
+        "job_page",
+        column("position", _("place in the job")),
+        "state_words",
+        column("code", _("code")),
+        column("issued", _("leases so far")),
+        column("wanted", _("leases wanted")),
+    )
     list_filter = (UnitStateFilter, LabFilter, JobFilter)
     list_select_related = ("job",)
     search_help_text = _("The number or the id of a unit, in full.")

@@ -7,6 +7,8 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 READY = "ready"
 WORKING = "working"
@@ -51,6 +53,8 @@ class Host(models.Model):
     accepted = models.BigIntegerField(default=0)
 
     class Meta:
+        verbose_name = _("machine")
+        verbose_name_plural = _("machines")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["account", "uid"], name="host_account_uid")
         ]
@@ -61,7 +65,7 @@ class Host(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"host {self.uid.hex}"
+        return gettext("machine %(id)s") % {"id": self.uid.hex[:12]}
 
 
 class Device(models.Model):

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from goblin_wire.states import Grade, Policy, UnitState
 from workunits.models.base import one_of, soft_link
@@ -42,6 +44,8 @@ class Job(models.Model):
     closed = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["lab", "uid"], name="job_lab_uid"),
             one_of("state", JobState, table="job"),
@@ -54,7 +58,7 @@ class Job(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"job {self.uid.hex}"
+        return gettext("job %(id)s") % {"id": self.uid.hex[:12]}
 
 
 class JobHour(models.Model):
@@ -115,6 +119,8 @@ class Unit(models.Model):
     """The lease whose outputs are used."""
 
     class Meta:
+        verbose_name = _("unit")
+        verbose_name_plural = _("units")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["lab", "uid"], name="unit_lab_uid"),
             one_of("state", UnitState, table="unit"),
@@ -135,7 +141,7 @@ class Unit(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"unit {self.uid.hex}"
+        return gettext("unit %(id)s") % {"id": self.pk}
 
 
 class Opening(models.Model):

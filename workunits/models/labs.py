@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 
 class LabNode(models.Model):
@@ -24,10 +26,11 @@ class LabNode(models.Model):
     probed_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name = "lab node"
+        verbose_name = _("lab node")
+        verbose_name_plural = _("lab nodes")
 
     def __str__(self) -> str:
-        return f"node of lab {self.lab_id}"
+        return gettext("node of lab %(id)s") % {"id": self.lab_id}
 
 
 class LabDay(models.Model):

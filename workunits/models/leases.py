@@ -7,6 +7,8 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from goblin_wire.states import LeaseRole, LeaseState
 from workunits.models.base import one_of, soft_link
@@ -36,6 +38,8 @@ class Lease(models.Model):
     created = models.DateTimeField()
 
     class Meta:
+        verbose_name = _("lease")
+        verbose_name_plural = _("leases")
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["unit", "account"], condition=Q(counts=True), name="lease_unit_account_once"
@@ -55,7 +59,7 @@ class Lease(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"lease {self.id.hex}"
+        return gettext("lease %(id)s") % {"id": self.pk.hex[-8:]}
 
 
 class PendingLease(models.Model):

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from goblin_wire.states import Policy, VerdictKind
 from workunits.models.base import one_of, soft_link
@@ -24,10 +26,11 @@ class VerdictBatch(models.Model):
     received = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "verdict batches"
+        verbose_name = _("batch of verdicts")
+        verbose_name_plural = _("batches of verdicts")
 
     def __str__(self) -> str:
-        return f"verdict batch {self.id}"
+        return gettext("batch of verdicts %(id)s") % {"id": self.id}
 
 
 class Verdict(models.Model):
@@ -70,14 +73,15 @@ class CreditEntry(models.Model):
     created = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "credit entries"
+        verbose_name = _("entry of the ledger")
+        verbose_name_plural = _("ledger of credit")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["lease_id", "kind"], name="credit_once"),
             one_of("kind", CreditKind, table="credit"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.flops} flops to account {self.account_id}"
+        return gettext("entry %(id)s of the ledger") % {"id": self.id}
 
 
 class CreditDay(models.Model):
@@ -116,5 +120,9 @@ class Standing(models.Model):
     failed_in_row = models.IntegerField(default=0)
     failed_at = models.DateTimeField(null=True)
 
+    class Meta:
+        verbose_name = _("figures of an account")
+        verbose_name_plural = _("figures of accounts")
+
     def __str__(self) -> str:
-        return f"standing of account {self.account_id}"
+        return gettext("figures of account %(id)s") % {"id": self.account_id}

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from workunits.models.base import one_of
 
@@ -59,7 +60,8 @@ class Switch(Switched):
     since = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name_plural = "switches"
+        verbose_name = _("switch")
+        verbose_name_plural = _("switches")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["kind", "target", "version"], name="switch_once"),
             one_of("kind", SwitchKind, table="switch"),
@@ -84,6 +86,8 @@ class SwitchMove(Switched):
     at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name = _("move of a switch")
+        verbose_name_plural = _("history of switches")
         indexes: ClassVar = [
             models.Index(fields=["kind", "target", "version"], name="switch_move_of"),
         ]
