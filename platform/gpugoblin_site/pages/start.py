@@ -61,7 +61,7 @@ def _found(account: Account) -> dict[str, Any]:
     labs = LabMember.objects.filter(account=OuterRef(OuterRef("pk"))).values("lab")
     requests = AccessRequest.objects.filter(account=key)
     deciding = [RequestState.SUBMITTED.value, RequestState.INFO_ASKED.value]
-    return (
+    found = (
         Account.objects.filter(pk=account.pk)
         .annotate(
             machine=Exists(Host.objects.filter(account=key, removed=None)),
@@ -75,6 +75,7 @@ def _found(account: Account) -> dict[str, Any]:
         .values("machine", "verified", "deciding", "approved", "lab", "node", "job")
         .get()
     )
+    return dict(found)
 
 
 def volunteer_steps(found: dict[str, Any]) -> list[Step]:
