@@ -107,8 +107,9 @@ def wrapped(exact: Any, dtype: str) -> Any:
     if dtype == "bool":
         return numpy.asarray(exact, bool)
     bits = 8 * numpy.dtype(dtype).itemsize
-    whole = numpy.asarray(numpy.asarray(exact, object) % 2**bits)
-    return whole.astype("uint64").astype(f"uint{bits}").view(dtype)
+    exact = numpy.asarray(exact)
+    whole = numpy.array([int(each) % 2**bits for each in exact.ravel()], "uint64")
+    return whole.astype(f"uint{bits}").view(dtype).reshape(exact.shape)
 
 
 def test_every_operator_has_a_sample() -> None:

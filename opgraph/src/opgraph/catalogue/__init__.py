@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from opgraph.catalogue import arithmetic, casts, linear_algebra, shaping
+from opgraph.catalogue import (
+    arithmetic,
+    casts,
+    comparison,
+    linear_algebra,
+    rounding,
+    shaping,
+    transcendental,
+)
 from opgraph.catalogue.declaration import Operator
 from opgraph.errors import GraphError
 
 CATALOGUE_VERSION = 1
 """Raised when an operator comes in or changes its meaning; a graph names the version it needs."""
 
-_FAMILIES = (arithmetic, casts, linear_algebra, shaping)
+_FAMILIES = (
+    arithmetic,
+    comparison,
+    rounding,
+    transcendental,
+    linear_algebra,
+    shaping,
+    casts,
+)
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {each.name: each for family in _FAMILIES for each in family.OPERATORS}

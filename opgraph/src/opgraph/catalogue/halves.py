@@ -114,7 +114,7 @@ def _temporaries(operator: Operator, types: Types, attributes: Attributes) -> in
     half = _half_of(types)
     if half is None:
         return inside
-    results = [each for each in operator.infer(types, attributes) if each.dtype == half]
+    results = [each for each in operator.infer(_wide(types), attributes) if each.dtype == "float32"]
     copies = sum(each.elements for each in types if each.dtype == half)
     made = sum(each.elements for each in results)
     rounding = ROUNDING_BYTES * max((each.elements for each in results), default=0)

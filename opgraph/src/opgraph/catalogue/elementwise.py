@@ -1,0 +1,82 @@
+"""What declarations of elementwise operators share.
+
+How far elementary functions may be off: numpy promises at most 4 ulp for its vectorised ones (NEP
+38, and the SVML that it carries on x86); CUDA's table of maximum errors (C++ programming guide,
+mathematical functions) has at most 4 ulp for those used here, unless a declaration says more. An
+ulp is at most 2 u of the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from opgraph.catalogue.attributes import Attributes
+from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation, Operator, Types
+from opgraph.catalogue.halves import with_halves
+from opgraph.catalogue.rules import ONE_PER_ELEMENT, same_dtype, same_shape
+from opgraph.tensors import FLOATS, Array
+
+IEEE = "IEEE 754 for NaN, infinities and signed zeros"
+ULPS = 4.0
+
+
+def ufunc(name: str) -> Implementation:
+    """The function of that name in numpy and cupy."""
+
+    def run(call: Call) -> None:
+        getattr(call.xp, name)(*call.operands, out=call.results[0])
+
+    return run
+
+
+def within_ulps(function: Callable[..., Any], ulps: float = ULPS) -> ErrorRule:
+    """So many units in the last place of the function's value, which is computed in float64."""
+
+    def scale(operands: Sequence[Array], _attributes: Attributes) -> Array:
+        return numpy.abs(function(*operands))
+
+    def coefficient(_types: Types, _attributes: Attributes) -> float:
+        return 2.0 * ulps
+
+    return ErrorRule(scale, coefficient, f"{ulps:g} ulp")
+
+
+def bytes_per_element(number: int) -> Count:
+    """So many bytes inside for each element of the first operand."""
+    return lambda types, _attributes: number * types[0].elements
+
+
+def of_floats(
+    name: str,
+    family: str,
+    summary: str,
+    error: ErrorRule,
+    special_values: str,
+    *,
+    operands: tuple[str, ...] = ("operand",),
+    run: Implementation | None = None,
+    run_cupy: Implementation | None = None,
+    temporaries: Count | None = None,
+    in_place: tuple[int, ...] | None = None,
+) -> Operator:
+    """An operator on floats of one dtype and shape; 16-bit ones through float32."""
+    return with_halves(
+        Operator(
+            name=name,
+            family=family,
+            summary=summary,
+            operands=operands,
+            dtypes=same_dtype(len(operands), FLOATS),
+            shapes=same_shape,
+            run=run or ufunc(name),
+            run_cupy=run_cupy,
+            flops=ONE_PER_ELEMENT,
+            error=error,
+            special_values=special_values,
+            temporaries=temporaries or bytes_per_element(0),
+            in_place=tuple(range(len(operands))) if in_place is None else in_place,
+        )
+    )
