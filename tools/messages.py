@@ -182,7 +182,9 @@ def catalogue(room: str) -> polib.POFile:
 
 def extract(room: str) -> list[str]:
     """Write the catalogue anew from the sources."""
-    old = {(entry.msgctxt, entry.msgid): entry for entry in catalogue(room)}
+    old: dict[tuple[str | None, str], polib.POEntry] = {
+        (entry.msgctxt, entry.msgid): entry for entry in catalogue(room)
+    }
     new = polib.POFile(wrapwidth=100)
     new.metadata = _METADATA
     for message, places in wanted(room).items():
