@@ -82,7 +82,7 @@ class ProfileForm(forms.Form):
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
-        self.fields["time_zone"].choices = [(name, name) for name in time_zones()]  # type: ignore[attr-defined]
+        self.fields["time_zone"].choices = [(name, name.replace("_", " ")) for name in time_zones()]  # type: ignore[attr-defined]
 
     def clean_name(self) -> str:
         return clean_name(self.cleaned_data["name"], NAME_MOST)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
-from allauth.account.internal.flows.login import (
-    _AUTHENTICATION_METHODS_USER_SESSION_KEY,
-    AUTHENTICATION_METHODS_SESSION_KEY,
-)
+from allauth.account.internal.flows.login import record_authentication
+from django.conf import settings
+from django.http import HttpRequest
 from django.test import Client
 
 from accounts import factors
@@ -20,23 +17,28 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 def logged_in(account: Account, client: Client | None = None) -> Client:
     """A browser in which the person has just typed the code of a mail."""
     browser = client or Client()
-    browser.force_login(account)
+    browser.force_login(account, settings.AUTHENTICATION_BACKENDS[0])
     _note(browser, account, "code")
     return browser
 
 
 def as_operator(account: Account, client: Client | None = None) -> Client:
     """The same with a second factor, which is set up if there is none: the admin opens."""
-    if not factors.is_set_up(account):
-        factors.set_up(account, SECRET)
+    with_second_factor(account)
     browser = logged_in(account, client)
     _note(browser, account, factors.METHOD)
     return browser
 
 
+def with_second_factor(account: Account) -> None:
+    """Set one up where there is none."""
+    if not factors.is_set_up(account):
+        factors.set_up(account, SECRET)
+
+
 def _note(browser: Client, account: Account, method: str) -> None:
-    session = browser.session
-    records = session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
-    session[AUTHENTICATION_METHODS_SESSION_KEY] = [*records, {"method": method, "at": time.time()}]
-    session[_AUTHENTICATION_METHODS_USER_SESSION_KEY] = str(account.pk)
-    session.save()
+    request = HttpRequest()
+    request.session = browser.session
+    request.user = account
+    record_authentication(request, account, method)
+    request.session.save()

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import login, services
 from accounts.forms import CodeForm, EmailForm
 from accounts.login import LoginRefused, Refusal, Visitor
+from accounts.middleware import person_of
 from accounts.models import Account, LoginAttempt
 from accounts.pages.common import remember, safe, visitor_of, wait_sentence
 from accounts.terms import TERMS_VERSION
@@ -39,7 +40,8 @@ def login_page(request: HttpRequest) -> HttpResponse:
         return redirect(following or settings.LOGIN_REDIRECT_URL)
     if request.method == "POST":
         return _send(request, following)
-    return _address_page(request, EmailForm())
+    known = person_of(request)
+    return _address_page(request, EmailForm(initial={"email": known.email} if known else {}))
 
 
 def _send(request: HttpRequest, following: str) -> HttpResponse:

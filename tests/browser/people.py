@@ -1,38 +1,24 @@
 """Browsers of people who have logged in, made without the pages of the log-in."""
 
-from django.conf import settings
-from django.contrib.sessions.backends.base import SessionBase
-from django.http import HttpRequest
 from django.test import Client
 
-from accounts import factors
 from accounts.models import Account
+from tests.people import SECRET, as_operator, logged_in, with_second_factor
 
-SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-"""Of the second factor of everybody who has one here."""
+__all__ = ["SECRET", "client_of", "cookies_of"]
 
 
 def client_of(account: Account, *, proven: bool = True) -> Client:
     """Django's test client, logged in as this person; staff has shown the second factor too."""
-    client = Client()
-    client.force_login(account, settings.AUTHENTICATION_BACKENDS[0])
-    if account.is_staff:
-        if not factors.is_set_up(account):
-            factors.set_up(account, SECRET)
-        if proven:
-            _pass_second_factor(account, client.session)
-    return client
+    if not account.is_staff:
+        return logged_in(account)
+    if proven:
+        return as_operator(account)
+    with_second_factor(account)
+    return logged_in(account)
 
 
 def cookies_of(account: Account, *, proven: bool = True) -> dict[str, str]:
     """The cookies of such a browser."""
     client = client_of(account, proven=proven)
     return {name: morsel.value for name, morsel in client.cookies.items()}
-
-
-def _pass_second_factor(account: Account, session: SessionBase) -> None:
-    request = HttpRequest()
-    request.session = session
-    request.user = account
-    factors.pass_with(request, account)
-    session.save()
