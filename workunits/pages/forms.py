@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.text import clean_name
 from workunits.hosts import LABEL_MOST
@@ -13,7 +14,7 @@ class LabelForm(forms.Form):
     """Another name for a machine."""
 
     label = forms.CharField(
-        label=_("Name"),
+        label=pgettext_lazy("machine", "Name"),
         required=False,
         help_text=_("Only you see it. Leave it empty to call the machine by its id."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": LABEL_MOST}),

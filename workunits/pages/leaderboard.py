@@ -30,16 +30,17 @@ SELECT count(*) AS named {_NAMED} AND (%(name)s = '' OR {_FOLDED} LIKE %(pattern
 # Places are counted among all that are named, so that a search does not move anybody.
 _RANKED = f"""
 WITH ranked AS MATERIALIZED (
-  SELECT p.account_id, p.shown_name, s.accepted, {_FOLDED} AS folded,
+  SELECT p.account_id, p.shown_name, {_FOLDED} AS folded,
          rank() OVER (ORDER BY s.flops DESC) AS place {_NAMED}
 ), chosen AS MATERIALIZED (
   SELECT * FROM ranked WHERE %(name)s = '' OR folded LIKE %(pattern)s
   ORDER BY place, account_id LIMIT %(limit)s OFFSET %(offset)s
 )
-SELECT c.account_id, c.shown_name, c.accepted, c.place,
-       (SELECT coalesce(sum(d.flops), 0) FROM workunits_creditday d
-        WHERE d.account_id = c.account_id) AS flops
-FROM chosen c ORDER BY c.place, c.account_id"""  # noqa: S608
+SELECT c.account_id, c.shown_name, c.place, d.units, d.flops
+FROM chosen c CROSS JOIN LATERAL (
+  SELECT coalesce(sum(units), 0)::bigint AS units, coalesce(sum(flops), 0) AS flops
+  FROM workunits_creditday x WHERE x.account_id = c.account_id) d
+ORDER BY c.place, c.account_id"""  # noqa: S608
 
 _CONTRIBUTORS = "SELECT count(*) AS accounts FROM workunits_standing WHERE flops > 0"
 
@@ -71,7 +72,7 @@ def leader_pages(name: str = "") -> Pages:
     def read(limit: int, offset: int) -> list[Leader]:
         found = rows(_RANKED, {**search, "limit": limit, "offset": offset})
         return [
-            Leader(each.place, each.account_id, each.shown_name, each.accepted, int(each.flops))
+            Leader(each.place, each.account_id, each.shown_name, each.units, int(each.flops))
             for each in found
         ]
 

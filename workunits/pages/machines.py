@@ -46,11 +46,13 @@ SELECT host_id, name, device_class, memory, flops_per_s FROM workunits_device
 WHERE host_id = ANY(%(hosts)s) ORDER BY host_id, name"""
 
 _IN_HAND = """
-SELECT p.host_id, l.device, count(*) FILTER (WHERE p.open) AS open,
-       count(*) FILTER (WHERE NOT p.open) AS reported,
-       max(p.progress) FILTER (WHERE p.open) AS progress
+SELECT p.host_id, l.device, count(*) FILTER (WHERE p.live AND p.open) AS open,
+       count(*) FILTER (WHERE p.live AND NOT p.open) AS reported,
+       max(p.progress) FILTER (WHERE p.live AND p.open) AS progress,
+       count(*) FILTER (WHERE l.state = 'accepted') AS accepted,
+       count(*) FILTER (WHERE l.state = 'rejected') AS rejected
 FROM workunits_pendinglease p JOIN workunits_lease l ON l.id = p.lease_id
-WHERE p.account_id = %(account)s AND p.host_id = ANY(%(hosts)s) AND p.live
+WHERE p.account_id = %(account)s AND p.host_id = ANY(%(hosts)s)
 GROUP BY p.host_id, l.device"""
 
 
@@ -156,8 +158,9 @@ def _machine(host: Row, devices: list[Row], in_hand: list[Row], switched_off: st
         version=host.version,
         created=host.created,
         last_seen=host.last_seen,
-        accepted=host.accepted,
-        rejected=host.rejected,
+        # A host's own figures follow when it is told of its verdicts.
+        accepted=host.accepted + sum(each.accepted for each in in_hand),
+        rejected=host.rejected + sum(each.rejected for each in in_hand),
         state=state_of(facts),
         on_line=is_on_line(facts),
     )
