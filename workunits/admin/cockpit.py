@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from goblin_wire.states import RequestState
 from gpugoblin_site import __version__, readable
@@ -233,14 +233,14 @@ def _put_aside(measured: Measured) -> Line:
     url = reverse("admin:workunits_unit_changelist", query={"state": "quarantined"})
     kind = "refused" if measured.quarantined else "done"
     text = readable.number(measured.quarantined)
-    return Line(_("Units put aside"), kind, text, _("none"), "put-aside", url)
+    return Line(_("Units put aside"), kind, text, pgettext("limit", "none"), "put-aside", url)
 
 
 def _disputed(measured: Measured) -> Line:
     url = reverse("admin:workunits_job_changelist", query={"state": "paused"})
     kind = "refused" if measured.disputed else "done"
     text = readable.number(measured.disputed)
-    return Line(_("Disputed jobs"), kind, text, _("none"), "disputed-jobs", url)
+    return Line(_("Disputed jobs"), kind, text, pgettext("limit", "none"), "disputed-jobs", url)
 
 
 def _versions(measured: Measured) -> Line:

@@ -80,7 +80,7 @@ class Shown(PlainList):
     def said(self, row: Switch | SwitchMove) -> str:
         return switches.in_language(row, get_language() or "en")
 
-    @admin.display(description=_("by"))
+    @admin.display(description=_("done by"))
     def who(self, row: Switched) -> SafeString:
         return account_link(row.by_id)
 
