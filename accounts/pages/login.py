@@ -137,16 +137,18 @@ def _code_page(
         "attempt": attempt,
         "resends_left": login.RESENDS - attempt.resent,
         "minutes": int(login.LIFETIME.total_seconds() // 60),
-        "late": _is_late(attempt),
+        "mail": _what_became_of_the_mail(attempt),
         "terms_version": TERMS_VERSION,
     }
     return render(request, "accounts/login_code.html", facts, status=status)
 
 
-def _is_late(attempt: LoginAttempt) -> bool:
-    """Whether the mail could not be handed over so far."""
+def _what_became_of_the_mail(attempt: LoginAttempt) -> str:
+    """`late`, `failed` or `bounced` where the person should know; else nothing."""
     state = login.mail_state(attempt)
-    return state is MailState.FAILED or (state is MailState.WAITING and outbox.is_late())
+    if state is MailState.WAITING and outbox.is_late():
+        return "late"
+    return str(state.value) if state in (MailState.FAILED, MailState.BOUNCED) else ""
 
 
 def _over(request: HttpRequest, sentence: str, status: int) -> HttpResponse:
