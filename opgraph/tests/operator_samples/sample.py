@@ -109,7 +109,7 @@ def stored(array: Any, dtype: str) -> Any:
     return (numpy.asarray(array, "float32").view("uint32") >> 16).astype("uint16")
 
 
-def case(dtype: str, *arrays: Any, **attributes: Any) -> Case:
+def case(dtype: str, /, *arrays: Any, **attributes: Any) -> Case:
     """A call whose operands, given as numbers, all have one dtype."""
     made = tuple(stored(array, dtype) for array in arrays)
     return Case((dtype,) * len(made), made, attributes)
