@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.paginator import Page, Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -27,6 +28,8 @@ from research_access.pages.common import account_of, attempt, page, posted, told
 from research_access.quota import Quota, quotas
 from research_access.services.tokens import own_tokens
 from workunits.models import LabNode
+
+MEMBERS_SHOWN = 20
 
 
 class Listed(NamedTuple):
@@ -130,7 +133,7 @@ def lab_page(
         "me": member,
         "is_owner": is_owner,
         "is_active": lab.state == LabState.ACTIVE,
-        "members": lab.members.select_related("account__person").order_by("id"),
+        "members": _members(request, lab),
         "invitations": _pending(lab) if is_owner else [],
         "tokens": own_tokens(lab, member.account),
         "quota": quotas([lab])[lab.pk],
@@ -142,6 +145,12 @@ def lab_page(
         "share_form": ShareForm(),
     }
     return render(request, "research_access/lab.html", facts | more, status=status)
+
+
+def _members(request: HttpRequest, lab: Lab) -> Page[LabMember]:
+    """One page of the members, the longest ones first."""
+    rows = lab.members.select_related("account__person").order_by("id")
+    return Paginator(rows, MEMBERS_SHOWN).get_page(request.GET.get("page"))
 
 
 def _unreachable(node: LabNode | None) -> str:

@@ -20,6 +20,7 @@ from research_access.services import rules
 from research_access.services.labs import add_member
 
 LIFETIME = timedelta(days=7)
+MAX_PENDING = 50
 INVITATIONS = Limit("invitations of an account", 50, timedelta(days=1))
 
 
@@ -43,6 +44,8 @@ def invite(lab: Lab, email: str, by: Account) -> Invitation:
 def _require_invitable(lab: Lab, address: str) -> None:
     if lab.state != LabState.ACTIVE:
         raise NotAllowed(_("The lab is suspended."))
+    if lab.invitations.count() >= MAX_PENDING:
+        raise NotAllowed(_("Very many invitations are pending; take some back first."))
     if LabMember.objects.filter(lab=lab, account__person__email=address).exists():
         raise Conflict(_("A member of the lab has this address."))
 

@@ -232,6 +232,10 @@ def test_queries_do_not_grow(
         services.add_member(lab, account, by=researcher)
         services.invite(lab, f"guest{number}@example.org", researcher)
         accounts.issue_token(researcher, Scope.LAB, lab=lab, label=f"node {number}")
+    for number in range(6, 25):
+        account = accounts.create_account(f"member{number}@example.org", name=f"Member {number}")
+        services.add_member(lab, account, by=researcher)
+    assert "Member 24" in client.get(address(lab, "?page=2")).content.decode()
     for path in ("/labs/", address(lab)):
         with django_assert_max_num_queries(11):
             assert client.get(path).status_code == 200
