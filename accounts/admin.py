@@ -65,7 +65,7 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
     inlines = (PersonInline,)
     actions = ("suspend", "reinstate")
 
-    def get_fields(self, request: HttpRequest, obj: Account | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Account | None = None) -> list[Any]:
         held = "roles" if self._gives_roles(request, obj) else "held"
         return ["key", "state", held, "created", "last_login"]
 

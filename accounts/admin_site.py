@@ -49,7 +49,8 @@ class GoblinAdminSite(AdminSite):
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Rows of our own rooms only: roles stand for Django's groups, and what a library keeps
         about log-ins is moved by `accounts`."""
-        models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
+        one = isinstance(model_or_iterable, type)
+        models: list[Any] = [model_or_iterable] if one else list(model_or_iterable)
         ours = [model for model in models if model._meta.app_label in OURS]
         super().register(ours, admin_class, **options)
 
@@ -63,7 +64,7 @@ class GoblinAdminSite(AdminSite):
         return HttpResponseRedirect(f"{reverse('login')}?{query}")
 
     @method_decorator(require_POST)
-    def logout(
+    def logout(  # type: ignore[override]
         self, request: HttpRequest, _extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The same as everywhere on the site."""
@@ -83,7 +84,7 @@ class GoblinAdminSite(AdminSite):
         """What every admin page knows."""
         return super().each_context(request) | {"doors": admin_doors.bar(request)}
 
-    def index(
+    def index(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The first page: the doors with what waits behind them, then all lists."""

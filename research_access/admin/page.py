@@ -81,7 +81,8 @@ def _do(
 
 def _undo(admin: AccessRequestAdmin, request: HttpRequest, row: AccessRequest) -> HttpResponse:
     number = _whole(request.POST["undo"])
-    decision = Decision.objects.filter(pk=number, request=row).select_related("request").first()
+    made = Decision.objects.filter(request=row).select_related("request")
+    decision = made.filter(pk=number).first() if number is not None else None
     if decision is None:
         raise Http404
     try:
@@ -95,7 +96,8 @@ def _inserted(form: forms.MoveForm, request: HttpRequest, row: AccessRequest) ->
     """The form with a saved reply added to the text, in the language of the applicant."""
     name = form.add_prefix("reason")
     data = request.POST.copy()
-    reply = SavedReply.objects.filter(pk=_whole(request.POST.get("reply", ""))).first()
+    number = _whole(request.POST.get("reply", ""))
+    reply = SavedReply.objects.filter(pk=number).first() if number is not None else None
     if reply is not None:
         written = data.get(name, "").strip()
         added = reply.text(language_of(row.account))
@@ -154,8 +156,8 @@ def _kept(panels: list[forms.MoveForm], form: forms.MoveForm, *, refused: bool) 
     if fresh is None:
         return {"left_over": form.data.get(form.add_prefix("reason"), "")}
     if refused:
-        form.data = form.data.copy()
-        form.data[form.add_prefix("seen")] = str(fresh.initial["seen"])
+        typed = {name: form.data[name] for name in form.data}
+        form.data = typed | {form.add_prefix("seen"): str(fresh.initial["seen"])}
     return {"panels": [form if panel is fresh else panel for panel in panels]}
 
 

@@ -77,7 +77,7 @@ class AccessRequestAdmin(MovedByServices, RequestAdminBase):
         """Drafts are their writers' own."""
         return super().get_queryset(request).exclude(state=RequestState.DRAFT.value)
 
-    def get_changelist(self, _request: HttpRequest, **_kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
         return Queue
 
     def get_search_results(

@@ -266,8 +266,8 @@ def test_nobody_undoes_for_a_colleague(
 
 def test_who_else_looks(desk: Client, reviewer: Account, minh: AccessRequest) -> None:
     page_of(client_of(reviewer), minh)
-    assert "reviewer@example.org has this request open too" in page_of(desk, minh)
-    assert "Lan Phương has this request open too" in live(client_of(reviewer), minh)
+    assert "reviewer@example.org</bdi> has this request open too" in page_of(desk, minh)
+    assert "Lan Phương</bdi> has this request open too" in live(client_of(reviewer), minh)
 
 
 def test_an_open_page_notices_a_decision(

@@ -93,9 +93,7 @@ def test_requests_are_none_of_the_operators_business(
     assert "Review queue" not in operator.get("/admin/").content.decode()
 
 
-def test_who_reads_requests_only_decides_on_none(lab: Lab, submitted: AccessRequest) -> None:
-    from django.contrib.auth.models import Permission
-
+def test_who_reads_only_decides_on_none(submitted: AccessRequest) -> None:
     account = accounts.create_account("reader@example.org")
     account.is_staff = True
     account.save()
