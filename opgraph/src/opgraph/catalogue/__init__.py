@@ -9,10 +9,13 @@ from opgraph.catalogue import (
     arithmetic,
     casts,
     comparison,
+    integers,
     linear_algebra,
     reductions,
     rounding,
+    scans,
     shaping,
+    sorting,
     transcendental,
 )
 from opgraph.catalogue.declaration import Operator
@@ -27,6 +30,9 @@ _FAMILIES = (
     rounding,
     transcendental,
     reductions,
+    scans,
+    sorting,
+    integers,
     linear_algebra,
     shaping,
     casts,

@@ -126,7 +126,9 @@ def _rounded_again(rule: ErrorRule) -> ErrorRule:
         half = _half_of(types)
         if half is None:
             return rule.coefficient(types, attributes)
-        return 1.0 + 2.0 * _RATIO[half] * rule.coefficient(_wide(types), attributes)
+        # What is exact in float32 on numbers of 16 bits can be kept in 16 bits.
+        wide = rule.coefficient(_wide(types), attributes)
+        return 1.0 + 2.0 * _RATIO[half] * wide if wide else 0.0
 
     def scale(operands: Sequence[Array], attributes: Attributes) -> Array:
         return rule.scale(operands, attributes)

@@ -98,14 +98,14 @@ def _ufunc(name: str) -> Implementation:
 
 # --- sums that name what they add in --------------------------------------------------------------
 _WIDER = ("int64", "uint64", *FLOATS)
-_ACCUMULATORS: DtypeTable = {
+ACCUMULATORS: DtypeTable = {
     **{(d, d): (d,) for d in (*FLOATS, *HALVES, *INTEGERS)},
     **{(d, "int64"): ("int64",) for d in (*_SIGNED, "bool")},
     **{(d, "uint64"): ("uint64",) for d in INTEGERS if d.startswith("uint")},
     **{(d, "float32"): ("float32",) for d in HALVES},
     ("float32", "float64"): ("float64",),
 }
-_DTYPE = Attribute("dtype", "dtype", "what is added in, and the dtype of the result")
+DTYPE = Attribute("dtype", "dtype", "what is added in, and the dtype of the result")
 
 
 def _accumulated(name: str) -> Implementation:
@@ -156,8 +156,8 @@ def _accumulation(name: str, summary: str, scale: Callable[..., Array], special:
         family=_FAMILY,
         summary=summary,
         operands=("operand",),
-        attributes=(*_AXES, _DTYPE),
-        dtypes=_ACCUMULATORS,
+        attributes=(*_AXES, DTYPE),
+        dtypes=ACCUMULATORS,
         shapes=_shapes,
         run=_accumulated(name),
         flops=ONE_PER_ELEMENT,
