@@ -11,6 +11,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -19,11 +21,21 @@ from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Conflict
 from gpugoblin_site.mail import courier, figures, message, outbox
 from gpugoblin_site.mail.models import MailCode, MailState, OutboxMail
+from gpugoblin_site.templatetags.goblin import ago
 
 if TYPE_CHECKING:
     OutboxAdminBase = admin.ModelAdmin[OutboxMail]
 else:
     OutboxAdminBase = admin.ModelAdmin
+
+
+_KINDS = {
+    MailState.WAITING: "waiting",
+    MailState.SENDING: "waiting",
+    MailState.SENT: "done",
+    MailState.FAILED: "refused",
+    MailState.BOUNCED: "refused",
+}
 
 
 def _at_the_door(_request: HttpRequest) -> str:
@@ -48,8 +60,9 @@ admin_doors.add(
 class OutboxAdmin(MovedByServices, OutboxAdminBase):
     """Nothing is edited here; a mail is tried again or cancelled."""
 
-    list_display = ("about", "address", "state", "code", "attempts", "due", "finished")
-    list_filter = ("state", "code", "template", "language")
+    list_display = ("about", "address", "became", "since")
+    list_filter = ("state", "code")
+    show_facets = admin.ShowFacets.NEVER
     search_fields = ("address", "key")
     ordering = ("-id",)
     list_per_page = 50
@@ -59,8 +72,7 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
         "address",
         "template",
         "language",
-        "state",
-        "code",
+        "became",
         "detail",
         "attempts",
         "created",
@@ -78,6 +90,19 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
     def about(self, mail: OutboxMail) -> str:
         """The subject; of a mail with a code, whose subject holds it, only that."""
         return _("(a code or a link)") if mail.secret else mail.subject
+
+    @admin.display(description=gettext_lazy("state"), ordering="state")
+    def became(self, mail: OutboxMail) -> str:
+        """The state with its reason, as a word and a colour."""
+        state, reason = MailState(mail.state), MailCode(mail.code)
+        text = f"{state.label}: {reason.label}" if reason else str(state.label)
+        return render_to_string(
+            "components/status.html", {"kind": _KINDS.get(state, "info"), "text": text}
+        )
+
+    @admin.display(description=gettext_lazy("since"), ordering="finished")
+    def since(self, mail: OutboxMail) -> SafeString | str:
+        return ago(mail.finished or mail.created)
 
     @admin.display(description="Message-ID")
     def message_id(self, mail: OutboxMail) -> str:
@@ -110,7 +135,14 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
             "is_unsure": shown.code == MailCode.UNSURE,
             "text_is_gone": shown.state in outbox.RETRIED and not shown.body,
         }
-        return super().change_view(request, object_id, form_url, facts | (extra_context or {}))
+        facts |= {"title": _("Mail"), "subtitle": None} | (extra_context or {})
+        return super().change_view(request, object_id, form_url, facts)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The newest first."""
+        return super().changelist_view(request, {"title": _("Mail")} | (extra_context or {}))
 
     def _pressed(self, request: HttpRequest, object_id: str) -> HttpResponse:
         mail = get_object_or_404(OutboxMail, pk=object_id)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -98,4 +99,4 @@ class OutboxMail(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"mail {self.pk}"
+        return gettext("mail %(number)s") % {"number": self.pk}
