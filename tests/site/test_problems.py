@@ -210,7 +210,7 @@ def test_failure_before_the_view(client: Client, monkeypatch: Any) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("django.middleware.csrf.CsrfViewMiddleware.process_view", broken)
+    monkeypatch.setattr("gpugoblin_site.page_middleware.PageMiddleware.process_view", broken)
     assert problem(post(client, GOOD))["code"] == "internal"
 
 
