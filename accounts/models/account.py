@@ -15,6 +15,8 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.text import fold
 
@@ -25,9 +27,9 @@ SHOWN_NAME_MOST = 60
 
 
 class AccountState(models.TextChoices):
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-    ERASED = "erased"
+    ACTIVE = "active", _("active")
+    SUSPENDED = "suspended", _("suspended")
+    ERASED = "erased", pgettext_lazy("account", "deleted")
     """Its person asked for that; nobody comes back into it."""
 
 
@@ -44,19 +46,21 @@ class Account(AbstractBaseUser, PermissionsMixin):
 
     password = None  # type: ignore[assignment]
     id = models.BigAutoField(primary_key=True)
-    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    key = models.UUIDField(_("key"), unique=True, default=uuid.uuid4, editable=False)
     state = models.CharField(
-        max_length=16, choices=AccountState.choices, default=AccountState.ACTIVE
+        _("state"), max_length=16, choices=AccountState.choices, default=AccountState.ACTIVE
     )
-    is_staff = models.BooleanField(default=False)
+    is_staff = models.BooleanField(_("may enter the administration"), default=False)
     session_epoch = models.CharField(max_length=16, default=new_session_epoch, editable=False)
-    created = models.DateTimeField(db_default=Now(), editable=False)
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     USERNAME_FIELD = "key"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[AccountManager] = AccountManager()
 
     class Meta:
+        verbose_name = _("account")
+        verbose_name_plural = _("accounts")
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(state__in=AccountState.values), name="account_state_known"
@@ -93,21 +97,25 @@ class Person(models.Model):
     """The human behind an account."""
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="person")
-    email = models.EmailField(unique=True, max_length=254)
+    email = models.EmailField(_("e-mail address"), unique=True, max_length=254)
     """Case-folded; the identity to log in with."""
-    name = models.CharField(max_length=NAME_MOST, blank=True, default="")
+    name = models.CharField(_("name"), max_length=NAME_MOST, blank=True, default="")
     """As `accounts.text.clean_name` leaves it."""
     name_search = models.CharField(max_length=NAME_SEARCH_MOST, blank=True, default="")
     """The name as `accounts.text.fold` gives it: without case and marks."""
-    language = models.CharField(max_length=8, default="en")
-    time_zone = models.CharField(max_length=64, default="UTC")
-    shown_name = models.CharField(max_length=SHOWN_NAME_MOST, blank=True, default="")
+    language = models.CharField(_("language"), max_length=8, default="en")
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    shown_name = models.CharField(
+        _("name on the leaderboard"), max_length=SHOWN_NAME_MOST, blank=True, default=""
+    )
     """How the leaderboard calls the volunteer; blank: it does not show this person."""
-    terms_version = models.CharField(max_length=16, blank=True, default="")
+    terms_version = models.CharField(_("accepted terms"), max_length=16, blank=True, default="")
     """The version of the terms that was accepted last; blank: none yet."""
     terms_accepted = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("person")
+        verbose_name_plural = _("persons")
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(email=models.functions.Lower("email")),
