@@ -212,14 +212,14 @@ def test_shaping_keeps_every_bit(xp: ModuleType, dtype: str) -> None:
     numpy.testing.assert_array_equal(permuted, values.transpose(2, 0, 1))
     reshaped = run(xp, "reshape", (dtype,), values, shape=(6, 4))
     numpy.testing.assert_array_equal(reshaped, values.reshape(6, 4))
-    part = run(xp, "slice", (dtype,), values, starts=(1, 0, 2), stops=(2, 3, 4))
+    part = run(xp, "slice", (dtype,), values, starts=(1, 0, 2), stops=(2, 3, 4), steps=(1, 1, 1))
     numpy.testing.assert_array_equal(part, values[1:2, 0:3, 2:4])
 
 
 def test_shaping_of_one_element(xp: ModuleType) -> None:
     one = numpy.array(7.0)
     assert run(xp, "permute_dims", ("float64",), one, axes=()).shape == ()
-    assert run(xp, "slice", ("float64",), one, starts=(), stops=()) == 7
+    assert run(xp, "slice", ("float64",), one, starts=(), stops=(), steps=()) == 7
     assert run(xp, "reshape", ("float64",), one, shape=(1, 1)).shape == (1, 1)
 
 
@@ -233,11 +233,12 @@ def test_shaping_of_one_element(xp: ModuleType) -> None:
         ("reshape", {"shape": (5,)}),
         ("reshape", {"shape": (-1,)}),
         ("reshape", {"shape": (-2, -3)}),
-        ("slice", {"starts": (0,), "stops": (2,)}),
-        ("slice", {"starts": (0, 0), "stops": (2, 4)}),
-        ("slice", {"starts": (0, 2), "stops": (2, 1)}),
-        ("slice", {"starts": (-1, 0), "stops": (2, 3)}),
-        ("slice", {"starts": (0, 0), "stops": (2, 3, 1)}),
+        ("slice", {"starts": (0,), "stops": (2,), "steps": (1,)}),
+        ("slice", {"starts": (0, 0), "stops": (2, 4), "steps": (1, 1)}),
+        ("slice", {"starts": (0, 2), "stops": (2, 1), "steps": (1, 1)}),
+        ("slice", {"starts": (-1, 0), "stops": (2, 3), "steps": (1, 1)}),
+        ("slice", {"starts": (0, 0), "stops": (2, 3), "steps": (1, 0)}),
+        ("slice", {"starts": (0, 0), "stops": (2, 3, 1), "steps": (1, 1)}),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(name: str, attributes: Attributes) -> None:

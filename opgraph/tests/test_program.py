@@ -84,7 +84,7 @@ def test_an_accumulator_that_is_also_a_factor_is_not_overwritten() -> None:
 
 def test_a_part_of_a_value_is_not_taken_over() -> None:
     built = Built(4, 4)
-    part = built.apply("slice", built.made, starts=(1, 1), stops=(3, 3))
+    part = built.apply("slice", built.made, starts=(1, 1), stops=(3, 3), steps=(1, 1))
     assert built.last_step(built.apply("negative", part)).shares is None
 
 

@@ -46,9 +46,10 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "astype": converted,
     "permute_dims": lambda operand, axes: numpy.transpose(operand, axes).copy(),
     "reshape": lambda operand, shape: operand.copy().reshape(shape),
-    "slice": lambda operand, starts, stops: operand[
-        tuple(slice(*pair) for pair in zip(starts, stops, strict=True))
+    "slice": lambda operand, starts, stops, steps: operand[
+        tuple(slice(*box) for box in zip(starts, stops, steps, strict=True))
     ].copy(),
+    "flip": lambda operand, axes: numpy.flip(operand, axes).copy(),
 }
 
 
@@ -104,7 +105,10 @@ class Drawn:
             return {
                 "starts": tuple(self.draw(st.integers(0, size)) for size in operand.shape),
                 "stops": operand.shape,
+                "steps": tuple(self.draw(st.integers(1, 2)) for _ in operand.shape),
             }
+        if name == "flip":
+            return {"axes": tuple(a for a in range(operand.rank) if self.draw(st.booleans()))}
         return {}
 
     def graph(self) -> Graph:

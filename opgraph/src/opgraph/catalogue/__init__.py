@@ -10,7 +10,9 @@ from opgraph.catalogue import (
     casts,
     comparison,
     integers,
+    joining,
     linear_algebra,
+    making,
     reductions,
     rounding,
     scans,
@@ -35,6 +37,8 @@ _FAMILIES = (
     integers,
     linear_algebra,
     shaping,
+    joining,
+    making,
     casts,
 )
 

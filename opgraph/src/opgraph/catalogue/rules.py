@@ -41,3 +41,8 @@ EXACT = ErrorRule(
     lambda _types, _attributes: 0.0,
     "exact",
 )
+
+EXACT_FROM_ATTRIBUTES = ErrorRule(
+    lambda _operands, _attributes: 0.0, lambda _types, _attributes: 0.0, "exact"
+)
+"""The same where there are no operands."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy
+
 from opgraph.catalogue.attributes import Attribute, Attributes, integers
-from opgraph.catalogue.declaration import Call, Operator
+from opgraph.catalogue.declaration import Call, Operator, Work
 from opgraph.catalogue.rules import EXACT, ONE_PER_ELEMENT, same_dtype
 from opgraph.errors import GraphError
 from opgraph.tensors import DTYPES, Array, Shape
@@ -28,15 +30,37 @@ def _reshaped(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, .
     return (shape,)
 
 
-def _sliced(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
-    starts, stops = integers(attributes, "starts"), integers(attributes, "stops")
-    bounds = list(zip(starts, stops, shapes[0], strict=False))
-    fits = all(0 <= start <= stop <= size for start, stop, size in bounds)
-    if not fits or {len(starts), len(stops)} != {len(shapes[0])}:
+def sliced_shape(shape: Shape, starts: Shape, stops: Shape, steps: Shape) -> Shape:
+    """Sizes of the part start, start + step, ... below stop. Raises GraphError."""
+    boxes = list(zip(starts, stops, steps, shape, strict=False))
+    fits = all(0 <= start <= stop <= size and step > 0 for start, stop, step, size in boxes)
+    if not fits or {len(starts), len(stops), len(steps)} != {len(shape)}:
         raise GraphError(
-            "wrong_shape", f"{list(starts)} to {list(stops)} is no part of {list(shapes[0])}."
+            "wrong_shape",
+            f"{list(starts)} to {list(stops)} by {list(steps)} is no part of {list(shape)}.",
         )
-    return (tuple(stop - start for start, stop, _ in bounds),)
+    return tuple(-(-(stop - start) // step) for start, stop, step, _ in boxes)
+
+
+def _sliced(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
+    box = (integers(attributes, name) for name in ("starts", "stops", "steps"))
+    return (sliced_shape(shapes[0], *box),)
+
+
+def _flipped(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
+    axes = integers(attributes, "axes")
+    if len(set(axes)) != len(axes) or not all(0 <= axis < len(shapes[0]) for axis in axes):
+        raise GraphError("wrong_shape", f"{list(axes)} are no axes of {list(shapes[0])}.")
+    return (shapes[0],)
+
+
+def _broadcast(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
+    shape = integers(attributes, "shape")
+    pairs = zip(shapes[0], shape, strict=False)
+    fits = all(old == new or (old == 1 and new >= 0) for old, new in pairs)
+    if len(shape) != len(shapes[0]) or not fits:
+        raise GraphError("wrong_shape", f"{list(shapes[0])} does not spread to {list(shape)}.")
+    return (shape,)
 
 
 def _permute_view(operand: Array, attributes: Attributes) -> Array:
@@ -48,9 +72,30 @@ def _reshape_view(operand: Array, attributes: Attributes) -> Array:
 
 
 def _slice_view(operand: Array, attributes: Attributes) -> Array:
-    pairs = zip(integers(attributes, "starts"), integers(attributes, "stops"), strict=True)
+    box = (integers(attributes, name) for name in ("starts", "stops", "steps"))
     # The ellipsis keeps a part of rank 0 an array.
-    return operand[(*(slice(start, stop) for start, stop in pairs), ...)]
+    return operand[(*map(slice, *box), ...)]
+
+
+def _flip_view(operand: Array, attributes: Attributes) -> Array:
+    axes = integers(attributes, "axes")
+    turned = (slice(None, None, -1 if axis in axes else 1) for axis in range(operand.ndim))
+    return operand[(*turned, ...)]
+
+
+def _broadcast_view(operand: Array, attributes: Attributes) -> Array:
+    shape = integers(attributes, "shape")
+    steps = zip(operand.shape, shape, operand.strides, strict=True)
+    strides = tuple(0 if old != new else step for old, new, step in steps)
+    return _strided(operand, shape, strides)
+
+
+def _strided(operand: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
+    if isinstance(operand, numpy.ndarray):
+        return numpy.lib.stride_tricks.as_strided(operand, shape, strides, writeable=False)
+    from cupy.lib.stride_tricks import as_strided
+
+    return as_strided(operand, shape, strides)
 
 
 def _copy(call: Call) -> None:
@@ -91,11 +136,12 @@ RESHAPE = Operator(
 SLICE = Operator(
     name="slice",
     family="shaping",
-    summary="A box of elements: starts <= index < stops.",
+    summary="A box of elements: start, start + step, ... below stop.",
     operands=("operand",),
     attributes=(
         Attribute("starts", "integers", "first index along each axis"),
         Attribute("stops", "integers", "index after the last along each axis"),
+        Attribute("steps", "integers", "from one index to the next along each axis, above 0"),
     ),
     dtypes=same_dtype(1, DTYPES),
     shapes=_sliced,
@@ -106,4 +152,33 @@ SLICE = Operator(
     special_values=_UNCHANGED,
 )
 
-OPERATORS = (PERMUTE_DIMS, RESHAPE, SLICE)
+FLIP = Operator(
+    name="flip",
+    family="shaping",
+    summary="The elements along some axes the other way round.",
+    operands=("operand",),
+    attributes=(Attribute("axes", "integers", "the axes that are turned"),),
+    dtypes=same_dtype(1, DTYPES),
+    shapes=_flipped,
+    run=_copy,
+    view=_flip_view,
+    flops=ONE_PER_ELEMENT,
+    error=EXACT,
+    special_values=_UNCHANGED,
+)
+BROADCAST_TO = Operator(
+    name="broadcast_to",
+    family="shaping",
+    summary="Axes of size 1 repeated to the new size; the number of axes stays.",
+    operands=("operand",),
+    attributes=(Attribute("shape", "integers", "the new shape"),),
+    dtypes=same_dtype(1, DTYPES),
+    shapes=_broadcast,
+    run=_copy,
+    view=_broadcast_view,
+    flops=Work(lambda _types, attributes: prod(integers(attributes, "shape")), "1 for each made"),
+    error=EXACT,
+    special_values=_UNCHANGED,
+)
+
+OPERATORS = (PERMUTE_DIMS, RESHAPE, SLICE, FLIP, BROADCAST_TO)
