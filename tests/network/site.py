@@ -65,7 +65,8 @@ class Site:
             run_once(
                 "the first set-up of the site",
                 [sys.executable, "-c", PREPARE, str(volunteers)],
-                self.environment,
+                # What it prints is read; mails about the first requests go into files.
+                self.environment | {"EMAIL_URL": f"filemail://{self._places.site / 'mail'}"},
                 self._log("prepare"),
             )
         )
