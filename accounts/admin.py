@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import services
 from accounts.admin_site import MovedByServices, ShownOnly
-from accounts.models import Account, ApiToken, Person
+from accounts.models import Account, AccountState, ApiToken, Person
 from accounts.roles import ROLE_WORDS, Role, roles_of, set_roles
 from accounts.text import fold
 
@@ -114,7 +114,7 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
     def _others(self, request: HttpRequest, chosen: QuerySet[Account]) -> QuerySet[Account]:
         """Without oneself, so that nobody locks themselves out; and superusers are left to
         superusers."""
-        others = chosen.exclude(pk=request.user.pk or 0)
+        others = chosen.exclude(pk=request.user.pk or 0).exclude(state=AccountState.ERASED)
         return others if request.user.is_superuser else others.exclude(is_superuser=True)
 
 
