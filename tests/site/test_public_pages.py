@@ -83,6 +83,8 @@ def test_the_cookies_are_those_that_the_privacy_page_names(client: Client) -> No
     for name in PUBLIC:
         client.get(reverse(name))
     client.post(reverse("language"), {"language": "vi"})
+    client.post(reverse("login"), {"email": "ada@example.org"})
+    assert "browser" in client.cookies
     client.force_login(services.create_account("ada@example.org"))
     client.get(reverse("start"))
     told = text_of(client, "privacy")
