@@ -77,7 +77,9 @@ class ProfileForm(forms.Form):
         help_text=_("Of the pages and of the mails to you."),
     )
     time_zone = forms.ChoiceField(
-        label=_("Time zone"), help_text=_("Times on the pages are shown in it.")
+        label=_("Time zone"),
+        help_text=_("Times on the pages are shown in it."),
+        widget=forms.Select(attrs={"translate": "no"}),
     )
 
     def __init__(self, *args: object, **options: object) -> None:

@@ -27,7 +27,8 @@ DIGITS = 8
 LIFETIME = timedelta(minutes=15)
 RESENDS = 3
 TRIES = 3
-KEPT = timedelta(days=1)
+KEPT = timedelta(hours=21)
+"""With the last code's time and the hour between two purges an address is gone within a day."""
 TWICE = timedelta(seconds=20)
 """The same from the same browser within so short a time is a form that was sent twice."""
 MOST_FOLLOWING = 500
@@ -159,7 +160,7 @@ def operators_code(account: Account) -> str:
 
 
 def purge() -> int:
-    """Delete attempts with their codes, and operators' codes, that ended a day ago."""
+    """Delete attempts with their codes, and operators' codes, that ended long ago."""
     ended = timezone.now() - KEPT
     attempts = LoginAttempt.objects.filter(expires__lt=ended).delete()[0]
     return attempts + LoginCode.objects.filter(expires__lt=ended).delete()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ MAX_LABEL = 200
 
 def folded(email: str) -> str:
     """The form in which an address is kept and compared. Raises `BadMessage`."""
-    address = email.strip().casefold()
+    address = unicodedata.normalize("NFC", email.strip().casefold())
     try:
         validate_email(address)
     except ValidationError:

@@ -17,6 +17,19 @@ from goblin_wire.tokens import Scope
 pytestmark = pytest.mark.django_db
 
 
+def test_an_address_that_was_never_confirmed_is_gone_within_a_day() -> None:
+    visitor = login.Visitor("browser", "192.0.2.1", "en")
+    attempt = login.begin("new@example.org", visitor)
+    with time_machine.travel(timezone.now() + timedelta(minutes=14), tick=False):
+        login.resend(attempt.pk, visitor)
+    with time_machine.travel(timezone.now() + timedelta(hours=20), tick=False):
+        housekeeping.purge()
+        assert LoginAttempt.objects.exists()
+    with time_machine.travel(timezone.now() + timedelta(hours=23), tick=False):
+        housekeeping.purge()
+        assert not LoginAttempt.objects.exists()
+
+
 def test_purge(account: Account) -> None:
     services.issue_token(account, Scope.VOLUNTEER)
     login.operators_code(account)
