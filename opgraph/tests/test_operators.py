@@ -186,7 +186,7 @@ def test_memory_is_what_the_model_says(name: str) -> None:
     finally:
         tracemalloc.stop()
     stated = peak_bytes(graph)
-    small = 1 << 17
+    small = 1 << 18  # buffers of the libraries, which do not grow
     assert measured <= stated + small
     assert stated <= 1.1 * measured + small
     assert results

@@ -9,6 +9,7 @@ from opgraph.catalogue import (
     arithmetic,
     casts,
     comparison,
+    indexing,
     integers,
     joining,
     linear_algebra,
@@ -39,6 +40,7 @@ _FAMILIES = (
     shaping,
     joining,
     making,
+    indexing,
     casts,
 )
 

@@ -84,18 +84,8 @@ def _flip_view(operand: Array, attributes: Attributes) -> Array:
 
 
 def _broadcast_view(operand: Array, attributes: Attributes) -> Array:
-    shape = integers(attributes, "shape")
-    steps = zip(operand.shape, shape, operand.strides, strict=True)
-    strides = tuple(0 if old != new else step for old, new, step in steps)
-    return _strided(operand, shape, strides)
-
-
-def _strided(operand: Array, shape: Shape, strides: tuple[int, ...]) -> Array:
-    if isinstance(operand, numpy.ndarray):
-        return numpy.lib.stride_tricks.as_strided(operand, shape, strides, writeable=False)
-    from cupy.lib.stride_tricks import as_strided
-
-    return as_strided(operand, shape, strides)
+    # An array of cupy takes this over itself (NEP 18).
+    return numpy.broadcast_to(operand, integers(attributes, "shape"))
 
 
 def _copy(call: Call) -> None:
