@@ -34,6 +34,9 @@ class Place:
     state: str = ""
     """What is special where one address has several places."""
     status: int = 200
+    is_generic: bool = False
+    """Made by Django's admin from a model: it is visited in one language, looked at in both
+    themes, and has the scripts of the others."""
 
     @property
     def title(self) -> str:
@@ -122,8 +125,9 @@ def admin_pages() -> Iterator[Place]:
     """The list of each registered model, and one of its rows where the world has one."""
     for model in sorted(admin.site._registry, key=lambda each: each._meta.label_lower):
         name = f"{model._meta.app_label}_{model._meta.model_name}"
-        yield Place(f"admin:{name}_changelist", STAFF)
-        yield Place(f"admin:{name}_change", STAFF, f"row {model._meta.label_lower}")
+        yield Place(f"admin:{name}_changelist", STAFF, is_generic=True)
+        row = f"row {model._meta.label_lower}"
+        yield Place(f"admin:{name}_change", STAFF, row, is_generic=True)
 
 
 def every_page() -> tuple[Place, ...]:

@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
             "GOBLIN_STATE_DIR": state,
+            "LOG_LEVEL": "ERROR",
         }
         django.setup()
         take_all(

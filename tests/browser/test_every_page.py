@@ -1,15 +1,24 @@
 """What must hold on every page, in both languages; one visit for several checks."""
 
+from collections.abc import Iterable
+
 import pytest
 from playwright.sync_api import Page, Response
 
 from tests.browser import checks
 from tests.browser.pages import Place, every_page
 from tests.browser.site import BrowserSite
-from tests.browser.visitors import LANGUAGES, Visitors
+from tests.browser.visitors import Visitors
 
 pytestmark = pytest.mark.network
-PLACES = every_page()
+
+
+def each(places: Iterable[Place]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("place", list(places), ids=lambda place: place.title)
+
+
+EVERY = every_page()
+OURS = [place for place in EVERY if not place.is_generic]
 
 
 def visit(page: Page, place: Place, site: BrowserSite, language: str) -> Response:
@@ -20,27 +29,42 @@ def visit(page: Page, place: Place, site: BrowserSite, language: str) -> Respons
     return answer
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.title)
-def test_a_page(place: Place, language: str, visitors: Visitors, site: BrowserSite) -> None:
-    page = visitors.page(place.who, language)
-    page.ear.take()
-    answer = visit(page.page, place, site, language)
+@each(EVERY)
+def test_in_vietnamese_in_the_light(place: Place, visitors: Visitors, site: BrowserSite) -> None:
+    visitor = visitors.page(place.who, "vi")
+    visitor.ear.take()
+    answer = visit(visitor.page, place, site, "vi")
     faults = [
         *checks.policy(answer),
-        *checks.language(page.page, language),
-        *checks.structure(page.page),
-        *checks.both_themes(page.page),
-        *checks.narrow(page.page),
-        *checks.calm(page.page),
-        *(checks.keyboard(page.page) if language == "en" else []),
+        *checks.language(visitor.page, "vi"),
+        *checks.structure(visitor.page),
+        *checks.calm(visitor.page),
+        *checks.in_theme(visitor.page, "light"),
+        *checks.narrow(visitor.page),
     ]
-    faults += page.ear.take()
+    if place.is_generic:
+        faults += [*checks.in_theme(visitor.page, "dark"), *checks.keyboard(visitor.page)]
+    faults += visitor.ear.take()
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.title)
-def test_a_page_without_scripts(place: Place, visitors: Visitors, site: BrowserSite) -> None:
+@each(OURS)
+def test_in_english_in_the_dark(place: Place, visitors: Visitors, site: BrowserSite) -> None:
+    visitor = visitors.page(place.who, "en")
+    visitor.ear.take()
+    visit(visitor.page, place, site, "en")
+    faults = [
+        *checks.language(visitor.page, "en"),
+        *checks.in_theme(visitor.page, "dark"),
+        *checks.narrow(visitor.page),
+        *checks.keyboard(visitor.page),
+        *visitor.ear.take(),
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@each(OURS)
+def test_without_scripts(place: Place, visitors: Visitors, site: BrowserSite) -> None:
     """It says the same, and each form can be sent."""
     plain = visitors.page(place.who, "vi", scripts=False).page
     visit(plain, place, site, "vi")

@@ -47,6 +47,7 @@ class Visitors:
             timezone_id="Asia/Ho_Chi_Minh",
             viewport=DESK,
             color_scheme="light",
+            reduced_motion="reduce",
             **options,
         )
         context.set_default_timeout(10_000)

@@ -73,7 +73,9 @@ ago left right back forward top bottom inside outside
 
 ENGLISH = frozenset(COMMON.split())
 _word = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
-_address = re.compile(r"\S+@\S+|https?://\S+|\S+\.(?:com|org|net|vn|csv|zip|py|npy|txt)\b|/\S+/")
+_address = re.compile(
+    r"\S+@\S+|https?://\S+|\b[A-Z]\w+/\S+|\S+\.(?:com|org|net|vn|csv|zip|py|npy|txt)\b|/\S+/"
+)
 
 
 def english_in(text: str) -> list[str]:

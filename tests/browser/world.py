@@ -147,7 +147,7 @@ def computation(world: World, lab: Lab, account: Account) -> None:
     machine.ask(done=[done(lease) for lease in leases])
     researcher.judge(
         *(verdict(lease) for lease in leases[1:]),
-        verdict(leases[0], VerdictKind.REJECTED, code="check_failed", reason="residual"),
+        verdict(leases[0], VerdictKind.REJECTED, code="wrong_entry"),
     )
     LabNode.objects.filter(lab=lab).update(reachable=False)
     world.facts["host"] = str(Host.objects.get(account=account).uid)

@@ -11,7 +11,7 @@
     const closed = form.closest("details:not([open])");
     if (!button && !closed && visible(form)) found.push(`no button sends the form ${form.action}`);
   }
-  for (const button of document.querySelectorAll("button[type=button]")) {
+  for (const button of document.querySelectorAll("button[type=button]:not([popovertarget], [commandfor])")) {
     if (visible(button)) found.push(`a button that needs a script: ${button.textContent.trim()}`);
   }
   for (const link of document.querySelectorAll("a[href='#'], a[href^='javascript:']")) {
