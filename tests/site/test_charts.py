@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugoblin_site import charts
+from gpugoblin_site import charts, plotting
 from gpugoblin_site.charts import Chart, Series
 
 
@@ -39,10 +39,10 @@ def page(shown: Chart) -> str:
 )
 def test_the_axis_ends_at_a_round_number(most: float, unit: str, top: str) -> None:
     with translation.override("en"):
-        drawing = charts.draw(chart(most, unit=unit))
+        drawing = plotting.draw(chart(most, unit=unit))
     assert drawing.grid[0].text == top
-    assert drawing.grid[0].y == charts.TOP
-    assert drawing.grid[-1].y == charts.BOTTOM
+    assert drawing.grid[0].y == plotting.TOP
+    assert drawing.grid[-1].y == plotting.BOTTOM
 
 
 @given(
@@ -51,23 +51,23 @@ def test_the_axis_ends_at_a_round_number(most: float, unit: str, top: str) -> No
     st.sampled_from(sorted(charts.UNITS)),
 )
 def test_whatever_comes_stays_inside(values: list[float | None], kind: str, unit: str) -> None:
-    drawing = charts.draw(chart(*values, kind=kind, unit=unit))
+    drawing = plotting.draw(chart(*values, kind=kind, unit=unit))
     for mark in drawing.marks:
         assert 0 <= mark.x <= mark.x2 <= 100
-        assert charts.TOP <= mark.y <= charts.BOTTOM
-        assert charts.TOP <= mark.y2 <= charts.BOTTOM
-    assert len(drawing.labels) <= charts.MOST_LABELS
+        assert plotting.TOP <= mark.y <= plotting.BOTTOM
+        assert plotting.TOP <= mark.y2 <= plotting.BOTTOM
+    assert len(drawing.labels) <= plotting.MOST_LABELS
     assert len(drawing.rows) == len(values)
 
 
 def test_bars_are_as_high_as_their_values() -> None:
-    drawing = charts.draw(chart(2, 0, 4))
+    drawing = plotting.draw(chart(2, 0, 4))
     assert [mark.height for mark in drawing.marks] == [88.0, 176.0]  # nothing for nothing
     assert drawing.marks[0].title == "day 0: 2"
 
 
 def test_a_line_has_a_gap_where_nothing_was_measured_and_a_dot_where_it_is_alone() -> None:
-    drawing = charts.draw(chart(1, 2, None, 3, kind="lines"))
+    drawing = plotting.draw(chart(1, 2, None, 3, kind="lines"))
     assert len(drawing.marks) == 2
     dot = drawing.marks[1]
     assert (dot.x, dot.y) == (dot.x2, dot.y2)
@@ -78,7 +78,7 @@ def test_the_table_has_every_value() -> None:
         "Two", ["a", "b"], [Series("x", [1234567.0, None]), Series("y", [0.0, 1.0])], first="Day"
     )
     with translation.override("vi"):
-        rows = charts.draw(shown).rows
+        rows = plotting.draw(shown).rows
         told = page(shown)
     assert [row.values for row in rows] == [["1.234.567", "0"], ["\N{EN DASH}", "1"]]
     assert '<th scope="row">a</th>' in told

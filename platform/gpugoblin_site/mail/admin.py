@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -60,7 +61,7 @@ admin_doors.add(
 class OutboxAdmin(MovedByServices, OutboxAdminBase):
     """Nothing is edited here; a mail is tried again or cancelled."""
 
-    list_display = ("about", "address", "became", "since")
+    list_display = ("about", "became", "since", "address")
     list_filter = ("state", "code")
     show_facets = admin.ShowFacets.NEVER
     search_fields = ("address", "key")
@@ -87,9 +88,11 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
     change_form_template = "admin/gpugoblin_site/outboxmail/change_form.html"
 
     @admin.display(description=gettext_lazy("subject"), ordering="subject")
-    def about(self, mail: OutboxMail) -> str:
+    def about(self, mail: OutboxMail) -> SafeString | str:
         """The subject; of a mail with a code, whose subject holds it, only that."""
-        return _("(a code or a link)") if mail.secret else mail.subject
+        if mail.secret:
+            return _("(a code or a link)")
+        return format_html('<span lang="{}">{}</span>', mail.language, mail.subject)
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
     def became(self, mail: OutboxMail) -> str:

@@ -18,7 +18,7 @@ from gpugoblin_site.mail.message import message_of
 from gpugoblin_site.mail.models import MailCode, OutboxMail
 from gpugoblin_site.mail.smtp import EmailBackend, Unsure
 
-BATCH_S = 30.0
+BATCH_S = 5.0
 """After this a batch ends; the next one follows within seconds."""
 PERMANENT = 500
 GOING_AWAY = 421

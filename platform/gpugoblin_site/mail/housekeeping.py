@@ -10,6 +10,8 @@ from gpugoblin_site.mail.models import MailState, OutboxMail
 
 DONE_KEPT = timedelta(days=30)
 TROUBLE_KEPT = timedelta(days=90)
+STRANGERS_KEPT = timedelta(days=1)
+"""Mails to addresses without an account: codes that nobody typed, invitations."""
 
 
 def purge() -> int:
@@ -19,4 +21,5 @@ def purge() -> int:
     trouble = (MailState.FAILED, MailState.BOUNCED)
     old = OutboxMail.objects.filter(state__in=done, finished__lt=now - DONE_KEPT)
     older = OutboxMail.objects.filter(state__in=trouble, finished__lt=now - TROUBLE_KEPT)
-    return old.delete()[0] + older.delete()[0]
+    strangers = OutboxMail.objects.filter(account=None, finished__lt=now - STRANGERS_KEPT)
+    return sum(found.delete()[0] for found in (old, older, strangers))

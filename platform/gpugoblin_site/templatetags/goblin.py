@@ -12,7 +12,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from gpugoblin_site import charts, drawings, readable
+from gpugoblin_site import charts, drawings, plotting, readable
 from gpugoblin_site.pages import menu as menus
 
 register = template.Library()
@@ -41,9 +41,9 @@ def mark() -> SafeString:
 
 
 @register.inclusion_tag("components/chart.html")
-def chart(data: charts.Chart) -> dict[str, charts.Drawing]:
+def chart(data: charts.Chart) -> dict[str, plotting.Drawing]:
     """A chart, with a table of the same data behind a switch."""
-    return {"drawing": charts.draw(data)}
+    return {"drawing": plotting.draw(data)}
 
 
 @register.simple_tag(takes_context=True)
