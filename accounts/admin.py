@@ -8,9 +8,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from accounts import services
+from accounts import admin_pages, services
 from accounts.admin_site import MovedByServices, ShownOnly
 from accounts.models import Account, AccountState, ApiToken, Person
 from accounts.roles import ROLE_WORDS, Role, roles_of, set_roles
@@ -61,13 +62,13 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
     ordering = ("-id",)
     search_fields = ("person__name_search", "person__email", "key")
     search_help_text = _("Name, address or key; marks and capitals do not matter.")
-    readonly_fields = ("key", "state", "held", "created", "last_login")
+    readonly_fields = ("key", "state", "held", "created", "last_login", "elsewhere")
     inlines = (PersonInline,)
     actions = ("suspend", "reinstate")
 
     def get_fields(self, request: HttpRequest, obj: Account | None = None) -> list[Any]:
         held = "roles" if self._gives_roles(request, obj) else "held"
-        return ["key", "state", held, "created", "last_login"]
+        return ["key", "state", held, "created", "last_login", "elsewhere"]
 
     def get_form(
         self, request: HttpRequest, obj: Account | None = None, change: bool = False, **more: Any
@@ -91,6 +92,10 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
         return ", ".join(str(ROLE_WORDS[role]) for role in sorted(roles_of(account))) or str(
             _("none")
         )
+
+    @admin.display(description=_("More about it"))
+    def elsewhere(self, account: Account) -> SafeString:
+        return admin_pages.links_of(account)
 
     def save_model(self, request: HttpRequest, obj: Account, form: Any, _change: bool) -> None:
         """Nothing but the roles can have changed."""

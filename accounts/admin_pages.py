@@ -1,4 +1,4 @@
-"""Pages of the admin that belong to no table: each room adds its own."""
+"""What rooms add to the admin: pages that belong to no table, and links on an account's page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from accounts.models import Account
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,21 @@ def add(page: Page) -> None:
     """Once for each name, before the site's addresses are made."""
     if all(known.name != page.name for known in _pages):
         _pages.append(page)
+
+
+Links = Callable[[Account], SafeString]
+_of_accounts: list[Links] = []
+
+
+def add_links(links: Links) -> None:
+    """Show what `links(account)` gives on the account's page."""
+    if links not in _of_accounts:
+        _of_accounts.append(links)
+
+
+def links_of(account: Account) -> SafeString:
+    """What the rooms know of an account."""
+    return format_html_join(" · ", "{}", ((links(account),) for links in _of_accounts))
 
 
 def addresses(site: AdminSite) -> list[URLPattern]:

@@ -366,3 +366,13 @@ def test_the_same_switch_twice(browser: Client) -> None:
     answer = browser.post("/admin/workunits/switch/add/", form_of())
     assert "switched off already" in answer.content.decode()
     assert SwitchMove.objects.count() == 1
+
+
+def test_an_account_s_page_leads_to_its_machines(browser: Client) -> None:
+    volunteer = Volunteer.make()
+    volunteer.ask()
+    account = Account.objects.get(pk=volunteer.principal.account_id)
+    page = text_of(browser, f"/admin/accounts/account/{account.pk}/change/")
+    assert f"/admin/workunits/host/?account={account.pk}" in page
+    assert f"kind=account&subject={account.key.hex}" in page
+    assert volunteer.host[:12] in text_of(browser, f"/admin/workunits/host/?account={account.pk}")
