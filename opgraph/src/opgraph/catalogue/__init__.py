@@ -14,6 +14,7 @@ from opgraph.catalogue import (
     joining,
     linear_algebra,
     making,
+    random,
     reductions,
     rounding,
     scans,
@@ -42,6 +43,7 @@ _FAMILIES = (
     making,
     indexing,
     casts,
+    random,
 )
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(

@@ -25,12 +25,13 @@ _DESCENDING = Attribute("descending", "boolean", "whether the largest come first
 _ORDER = "NaN is above all numbers; -0 equals 0; equal ones keep their order."
 
 
-def _steps(length: int) -> int:
+def steps_of_search(length: int) -> int:
+    """ceil(log2 length), at least 1."""
     return max(1, (length - 1).bit_length())
 
 
 def _sorting_work(types: Types, attributes: Attributes) -> int:
-    return types[0].elements * _steps(types[0].shape[integer(attributes, "axis")])
+    return types[0].elements * steps_of_search(types[0].shape[integer(attributes, "axis")])
 
 
 SORTING = Work(_sorting_work, "ceil(log2 n) for each element")
@@ -188,7 +189,7 @@ SEARCHSORTED = with_halves(
         shapes=_search_shapes,
         run=_search,
         flops=Work(
-            lambda types, _attributes: types[1].elements * _steps(types[0].elements + 1),
+            lambda types, _attributes: types[1].elements * steps_of_search(types[0].elements + 1),
             "ceil(log2(n + 1)) for each of `values`",
         ),
         temporaries=lambda types, _a: max(8 * types[1].elements, 3 * types[0].elements),
