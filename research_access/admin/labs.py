@@ -58,15 +58,15 @@ class LabAdmin(MovedByServices, LabAdminBase):
     """Labs; the quota can be set here, whatever was approved."""
 
     form = QuotaForm
-    list_display = ("name", "person", "state", "quota", "created")
+    list_display = ("label", "person", "state", "quota", "created")
     list_filter = ("state",)
     list_select_related = ("owner__person",)
     list_per_page = 50
     show_full_result_count = False
     ordering = ("-id",)
     search_fields = ("name", "key")
-    fields = ("key", "name", "person", "request", "state", "daily_flops", "created")
-    readonly_fields = ("key", "name", "person", "request", "state", "created")
+    fields = ("uid", "person", "request", "state", "daily_flops", "created")
+    readonly_fields = ("uid", "person", "request", "state", "created")
     inlines = (MemberInline,)
     actions = ("suspend", "reinstate")
 
@@ -75,6 +75,14 @@ class LabAdmin(MovedByServices, LabAdminBase):
 
     def has_change_permission(self, request: HttpRequest, _obj: Lab | None = None) -> bool:
         return request.user.has_perm(REVIEW_PERMISSION)
+
+    @admin.display(description=gettext_lazy("lab"), ordering="name")
+    def label(self, lab: Lab) -> str:
+        return lab.name
+
+    @admin.display(description=gettext_lazy("key"))
+    def uid(self, lab: Lab) -> str:
+        return str(lab.key)
 
     @admin.display(description=gettext_lazy("owner"))
     def person(self, lab: Lab) -> str:
