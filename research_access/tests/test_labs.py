@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from accounts import services as accounts
 from accounts.authentication import principal_of_token
@@ -126,6 +128,32 @@ def test_a_lab_keeps_an_owner(lab: Lab, member: Account, researcher: Account) ->
     assert lab.owner == member
     with pytest.raises(NotAllowed):
         services.add_member(lab, researcher, by=researcher)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_owners_leave_at_once(lab: Lab, member: Account, researcher: Account) -> None:
+    services.set_role(lab, member, LabRole.OWNER, by=researcher)
+    barrier = threading.Barrier(2)
+    refused: list[Exception] = []
+
+    def leave(account: Account) -> None:
+        barrier.wait(timeout=10)
+        try:
+            services.leave_lab(lab, account)
+        except NotAllowed as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=leave, args=(who,)) for who in (member, researcher)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 1
+    left = lab.members.get()
+    lab.refresh_from_db()
+    assert (left.role, left.account) == (LabRole.OWNER, lab.owner)
 
 
 def test_suspension(lab: Lab, researcher: Account, reviewer: Account) -> None:
