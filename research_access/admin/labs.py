@@ -8,38 +8,25 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.admin_site import MovedByServices, ShownOnly
+from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Problem
 from gpugoblin_site import readable
 from research_access import services
 from research_access.admin.people import called, reviewer_of
-from research_access.models import Lab, LabMember
+from research_access.models import Lab
 from research_access.services.rules import MAX_DAILY_FLOPS, REVIEW_PERMISSION
 
 if TYPE_CHECKING:
     LabAdminBase = admin.ModelAdmin[Lab]
-    MemberInlineBase = admin.TabularInline[LabMember, Lab]
     QuotaFormBase = forms.ModelForm[Lab]
 else:
     LabAdminBase = admin.ModelAdmin
-    MemberInlineBase = admin.TabularInline
     QuotaFormBase = forms.ModelForm
-
-
-class MemberInline(ShownOnly, MemberInlineBase):
-    model = LabMember
-    fields = ("person", "role", "created")
-    readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[LabMember]:
-        return super().get_queryset(request).select_related("account__person", "lab")
-
-    @admin.display(description=gettext_lazy("person"))
-    def person(self, member: LabMember) -> str:
-        return called(member.account)
 
 
 class QuotaForm(QuotaFormBase):
@@ -65,9 +52,8 @@ class LabAdmin(MovedByServices, LabAdminBase):
     show_full_result_count = False
     ordering = ("-id",)
     search_fields = ("name", "key")
-    fields = ("uid", "person", "request", "state", "daily_flops", "created")
-    readonly_fields = ("uid", "person", "request", "state", "created")
-    inlines = (MemberInline,)
+    fields = ("uid", "person", "people", "request", "state", "daily_flops", "created")
+    readonly_fields = ("uid", "person", "people", "request", "state", "created")
     actions = ("suspend", "reinstate")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Lab]:
@@ -91,6 +77,12 @@ class LabAdmin(MovedByServices, LabAdminBase):
     @admin.display(description=gettext_lazy("quota a day"), ordering="daily_flops")
     def quota(self, lab: Lab) -> str:
         return readable.flops(lab.daily_flops)
+
+    @admin.display(description=gettext_lazy("members"))
+    def people(self, lab: Lab) -> str:
+        members = lab.members.select_related("account__person").order_by("id")
+        told = ((called(member.account), member.get_role_display()) for member in members)
+        return format_html_join(mark_safe("<br>"), '<bdi translate="no">{}</bdi>, {}', told)
 
     def save_model(self, request: HttpRequest, obj: Lab, _form: Any, _change: bool) -> None:
         """Only the quota can have changed."""
