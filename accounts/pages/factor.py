@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account.internal.decorators import login_stage_required
+from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.internal.flows import post_authentication
 from allauth.mfa.stages import AuthenticateStage
 from allauth.mfa.totp.forms import ActivateTOTPForm
-from allauth.mfa.totp.internal.auth import clear_totp_secret
+from allauth.mfa.totp.internal.auth import SECRET_SESSION_KEY, clear_totp_secret
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -33,9 +34,19 @@ class ShownCode(AuthenticateForm):  # type: ignore[misc]
 
 
 class FirstCode(ActivateTOTPForm):  # type: ignore[misc]
-    """The first code of the app, which shows that it has the secret; made with `user=`."""
+    """The first code of the app, which shows that it has the secret; made with `user=`.
+
+    allauth would make another secret for each page; here all tabs of a session show the same.
+    """
 
     code = CodeForm.base_fields["code"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        session = context.request.session
+        kept = session.get(SECRET_SESSION_KEY)
+        super().__init__(*args, **options)
+        if kept:
+            self.secret = session[SECRET_SESSION_KEY] = kept
 
 
 @never_cache
@@ -87,7 +98,6 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 
 
 def _set_up(request: HttpRequest, account: Account) -> HttpResponse:
-    # allauth makes a new secret for each page that is shown, and keeps it in the session.
     form = FirstCode(request.POST or None, user=account)
     if request.method == "POST" and form.is_valid():
         codes = factors.set_up(account, form.secret)

@@ -62,6 +62,16 @@ def test_an_operator_sets_it_up_on_the_way_into_the_admin(operator: Account) -> 
     assert browser.get("/admin/").status_code == 200
 
 
+def test_every_tab_shows_the_same_secret(operator: Account) -> None:
+    browser = logged_in(operator)
+    browser.get("/account/second-factor/")
+    secret = browser.session["mfa.totp.secret"]
+    browser.get("/account/second-factor/")
+    done = type_code(browser, "/account/second-factor/", shown_by_the_app(secret))
+    assert done[0] == 200
+    assert "mfa.totp.secret" not in browser.session
+
+
 def test_from_then_on_the_log_in_asks_for_it(operator: Account) -> None:
     factors.set_up(operator, SECRET)
     browser, away = with_mailed_code(operator, "/login/?next=/admin/")
