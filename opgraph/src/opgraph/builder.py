@@ -29,6 +29,10 @@ class GraphBuilder:
         self._types.append(type_)
         return len(self._types) - 1
 
+    def type(self, value: int) -> TensorType:
+        """The type of a value."""
+        return self._types[value]
+
     def apply(self, name: str, *operands: int, **attributes: AttributeValue) -> int:
         """Add a node with one result; returns its value number. Raises GraphError."""
         (value,) = self.apply_all(name, operands, attributes)

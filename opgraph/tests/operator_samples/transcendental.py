@@ -68,4 +68,10 @@ SAMPLES = {
         arity=2,
     ),
     "logaddexp": function(numpy.logaddexp, -20, 20, edges=[(-INF, -INF, -INF)], arity=2),
+    "erf": function(
+        numpy.vectorize(lambda x: numpy.longdouble(math.erf(x)), otypes=[numpy.longdouble]),
+        -7,
+        7,
+        edges=[(INF, 1), (-INF, -1), (-0.0, -0.0)],
+    ),
 }

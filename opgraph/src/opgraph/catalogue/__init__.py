@@ -14,6 +14,7 @@ from opgraph.catalogue import (
     joining,
     linear_algebra,
     making,
+    neural,
     random,
     reductions,
     rounding,
@@ -44,6 +45,7 @@ _FAMILIES = (
     indexing,
     casts,
     random,
+    neural,
 )
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(

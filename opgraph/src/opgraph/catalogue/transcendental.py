@@ -9,6 +9,7 @@ import numpy
 
 from opgraph.catalogue.declaration import Call, Implementation, Operator
 from opgraph.catalogue.elementwise import ULPS, of_floats, ufunc, within_ulps
+from opgraph.catalogue.erf import erf, erf_bytes
 
 _FAMILY = "transcendental"
 _AS_C99 = "As C99, annex F: NaN gives NaN"
@@ -114,7 +115,17 @@ LOGADDEXP = _function(
     operands=("left", "right"),
 )
 
+ERF = of_floats(
+    "erf",
+    _FAMILY,
+    "The error function.",
+    within_ulps(lambda x: numpy.minimum(2 / numpy.sqrt(numpy.pi) * numpy.abs(x), 1.0)),
+    f"{_AS_C99}; infinities give 1 and -1, -0 stays.",
+    run=erf,
+    temporaries=erf_bytes,
+)
+
 OPERATORS = (
     SQRT, RSQRT, CBRT, EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, SIN, COS, TAN, ASIN, ACOS, ATAN,
-    ATAN2, SINH, COSH, TANH, ASINH, ACOSH, ATANH, HYPOT, POW, LOGADDEXP,
+    ATAN2, SINH, COSH, TANH, ASINH, ACOSH, ATANH, HYPOT, POW, LOGADDEXP, ERF,
 )  # fmt: skip
