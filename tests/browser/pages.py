@@ -96,7 +96,8 @@ STAFF_PAGES = (
     Place("admin:index", STAFF),
     Place("admin:app_list", STAFF, "app"),
     Place("admin:cockpit", STAFF),
-    Place("admin:how-to", STAFF),
+    Place("admin:how-to", STAFF, "how_to"),
+    Place("/admin/workunits/switch/add/", STAFF),
 )
 
 POSTED = (

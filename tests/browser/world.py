@@ -31,7 +31,8 @@ from research_access import services as access
 from research_access.models import Lab
 from research_access.services.invitations import token_hash
 from tests.browser.people import cookies_of
-from workunits.models import Host, LabNode
+from workunits import switches
+from workunits.models import Host, LabNode, SwitchKind
 from workunits.tests.world import Researcher, done, season, verdict
 from workunits.tests.world import Volunteer as Machine
 
@@ -74,7 +75,7 @@ def main() -> None:
     made = {}
     for language in LANGUAGES:
         with transaction.atomic(), translation.override(language):
-            world = World(language, {"app": "workunits"})
+            world = World(language, {"app": "workunits", "how_to": "refusals"})
             build(world)
             rows(world.facts)
             cookies = {who: cookies_of(account) for who, account in world.people.items()}
@@ -93,7 +94,19 @@ def build(world: World) -> None:
     volunteer.person.shown_name = "Bảo ở Huế"
     volunteer.person.save()
     lab = requests_of(world, reviewer)
+    switch_of(world, reviewer)
     computation(world, lab, volunteer)
+
+
+def switch_of(world: World, operator: Account) -> None:
+    """A client version that gets no work."""
+    subject = switches.Subject(SwitchKind.VERSION, version=f"0.0.1-{world.language}")
+    words = switches.Words(
+        "This version loses results. Please install 0.1.0.",
+        "Phiên bản này làm mất kết quả. Hãy cài bản 0.1.0.",
+        "0.0.1 làm mất kết quả",
+    )
+    switches.switch_off(subject, words, operator)
 
 
 def requests_of(world: World, reviewer: Account) -> Lab:

@@ -80,11 +80,11 @@ def page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     found = lines()
     order = {"refused": 0, "waiting": 1, "info": 2, "done": 3}
     rows = sorted(found, key=lambda each: order[each.kind])
-    bad = sum(each.kind == "refused" for each in found)
     context = site.each_context(request) | {
         "title": _("Cockpit"),
         "rows": [(each, MARKS[each.kind]) for each in rows],
-        "bad": bad,
+        "bad": sum(each.kind == "refused" for each in found),
+        "doubtful": sum(each.kind in ("waiting", "info") for each in found),
     }
     return render(request, "admin/workunits/cockpit.html", context)
 
@@ -213,7 +213,11 @@ def _refusals(measured: Measured) -> Line:
         _("Refusals"),
         "refused" if is_bad else "done",
         text,
-        _("at most %(share)s %%") % {"share": readable.number(100 * MOST_REFUSED)},
+        _("at most %(share)s %% of at least %(leases)s")
+        % {
+            "share": readable.number(100 * MOST_REFUSED),
+            "leases": readable.number(LEAST_LEASES),
+        },
         "refusals",
         reverse("admin:workunits_host_changelist", query={"refused": "rate"}),
         [_class(name, leases) for name, leases in classes],

@@ -62,10 +62,9 @@ class HostAdmin(PlainList):
         "name",
         "owner",
         VERSION,
-        ACCEPTED,
-        REJECTED,
         "rate",
-        FAILED,
+        REJECTED,
+        ACCEPTED,
         "seen",
     )
     list_filter = (RefusedFilter, AccountFilter)
@@ -162,13 +161,12 @@ class HostAdmin(PlainList):
         told = [
             (
                 page_of(Unit, each.unit_id, each.unit_id),
-                words.refusal(each.code),
-                each.reason or NOTHING,
+                f"{words.refusal(each.code)} {each.reason}".strip(),
                 since(each.created),
             )
             for each in refused(row)
         ]
-        return lines(told, gettext("unit {}: {} ({}), leased {}"))
+        return lines(told, gettext("unit {}: {} Leased {}."))
 
 
 def in_flight(host: Host) -> list[Lease]:
