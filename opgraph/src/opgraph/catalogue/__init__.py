@@ -15,6 +15,7 @@ from opgraph.catalogue import (
     linear_algebra,
     making,
     neural,
+    normalisation,
     random,
     reductions,
     rounding,
@@ -46,6 +47,7 @@ _FAMILIES = (
     casts,
     random,
     neural,
+    normalisation,
 )
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
