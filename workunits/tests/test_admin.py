@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,6 +252,8 @@ def test_each_row_leads_to_what_can_be_done(browser: Client, lab: Researcher) ->
     for slug in HOW_TO:
         assert str(HOW_TO[slug].title) in text_of(browser, f"/admin/how-to/{slug}/")
     assert browser.get("/admin/how-to/nonsense/").status_code == 404
+    docs = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    assert set(re.findall(r"/admin/how-to/([a-z-]+)/", docs)) == set(HOW_TO)
 
 
 def test_what_is_beyond_its_limit_is_told_by_a_word(browser: Client, lab: Researcher) -> None:
