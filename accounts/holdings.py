@@ -27,7 +27,7 @@ class Holding:
     hidden: frozenset[str] = frozenset()
     """Columns that are left out: hashes and keys, which say nothing and may open something."""
     is_large: bool = False
-    """Written as CSV."""
+    """Written as CSV, without a column for the person."""
 
     @property
     def table(self) -> type[Model]:
@@ -199,6 +199,7 @@ HOLDINGS = (
         "workunits.CreditDay",
         _("What was verified, day by day."),
         of_account("account"),
+        hidden=frozenset({"account_id"}),
         is_large=True,
     ),
     Holding(
@@ -206,6 +207,7 @@ HOLDINGS = (
         "workunits.CreditEntry",
         _("What was verified, result by result."),
         of_account("account"),
+        hidden=frozenset({"account_id"}),
         is_large=True,
     ),
     Holding(
@@ -213,6 +215,7 @@ HOLDINGS = (
         "workunits.Lease",
         _("Every piece of work that your machines took."),
         of_account("account"),
+        hidden=frozenset({"account_id"}),
         is_large=True,
     ),
     Holding(

@@ -8,10 +8,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import services
+from accounts.models import Account
 from gpugoblin_site.mail import delivery, figures, housekeeping, outbox
 from gpugoblin_site.mail.models import MailState, OutboxMail
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def ada() -> Account:
+    return services.create_account("ada@example.org")
 
 
 def ended(state: MailState, days: int) -> OutboxMail:
@@ -34,6 +41,17 @@ def test_old_mail_is_deleted() -> None:
         ended(state, days)
     assert housekeeping.purge() == 4
     assert set(OutboxMail.objects.all()) == set(kept)
+
+
+def test_an_address_without_an_account_is_kept_for_a_day() -> None:
+    for hours in (23, 25):
+        mail = outbox.queue("stranger@example.org", "check", {}, key=f"check:{hours}")
+        OutboxMail.objects.filter(pk=mail.pk).update(
+            state=MailState.SENT, finished=timezone.now() - timedelta(hours=hours)
+        )
+    waiting = outbox.queue("stranger@example.org", "check", {}, key="check:waiting")
+    assert housekeeping.purge() == 1
+    assert set(OutboxMail.objects.values_list("key", flat=True)) == {"check:23", waiting.key}
 
 
 def test_figures() -> None:

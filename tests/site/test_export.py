@@ -64,7 +64,7 @@ def test_what_it_says(world: World) -> None:
     assert json.loads(files["machines.json"])[0]["label"] == MACHINE
     assert json.loads(files["requests.json"])[0]["purpose"].startswith("What Zebrina")
     assert str(LEASE) in files["credit.csv"]
-    assert files["credit.csv"].splitlines()[0].startswith("id,account_id,")
+    assert files["credit.csv"].splitlines()[0].startswith("id,lab_id,")
     for name in (holding.file for holding in HOLDINGS):
         assert name in files[README]
     assert "Tất cả những gì GPU Goblin lưu về bạn" in files[README]
