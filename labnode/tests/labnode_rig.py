@@ -83,6 +83,7 @@ class SiteDouble:
         self.verdicts: list[Verdict] = []
         self.actions: list[tuple[str, JobAction]] = []
         self.events: list[LabEvent] = []
+        self.notice = ""
         self.network = DEVICES
         self.reachability = Reachability(reachable=True, code="ok", reason="")
         self.refuse: Problem | None = None
@@ -228,6 +229,7 @@ class SiteDouble:
             reset=reset,
             site_seconds=time.time() + self.clock_ahead,
             network=self.network,
+            notice=self.notice,
             reachability=self.reachability,
             site_keys=self._keys(),
             wait_url=self.url + "/wait",

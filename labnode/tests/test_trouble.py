@@ -334,6 +334,19 @@ class TestSite:
         lab.site.say(LabEvent(kind="released", job=job, unit=units[0]))
         wait_code(lab, job, "ok")
 
+    def test_a_switch_is_told_and_forgotten_when_it_is_lifted(
+        self, lab: LabProcess, data: Path
+    ) -> None:
+        inputs(data)
+        job = lab.multiply("a.npy", "b.npy", out="c.npy").job
+        lab.wait_units(job, lab.job(job).progress.units)
+        lab.site.notice = "Stopped while the database is moved."
+        told = wait_code(lab, job, "switched_off")
+        assert told.reason.endswith("units: Stopped while the database is moved.")
+        assert told.by == "site"
+        lab.site.notice = ""
+        wait_code(lab, job, "ok")
+
     def test_a_job_that_the_site_holds_back(self, lab: LabProcess, data: Path) -> None:
         inputs(data)
         job = lab.multiply("a.npy", "b.npy", out="c.npy").job
