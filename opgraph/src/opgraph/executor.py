@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -40,6 +40,21 @@ def execute(
     run = _Run(graph, compile_program(graph), inputs, xp, out or {}, cancelled or _never)
     with _controller().limit(limits=threads, user_api="blas"), numpy.errstate(all="ignore"):
         run.all_steps(progress or _unheard)
+    return run.outputs()
+
+
+def run_body(
+    graph: Graph, values: Sequence[Array], xp: Any, check: Callable[[], None]
+) -> list[Array]:
+    """Run a graph within a run, on the values of its placeholders; `check` raises to end it."""
+
+    def cancelled() -> bool:
+        check()
+        return False
+
+    inputs = {each.name: value for each, value in zip(graph.placeholders, values, strict=True)}
+    run = _Run(graph, compile_program(graph), inputs, xp, {}, cancelled)
+    run.all_steps(_unheard)
     return run.outputs()
 
 

@@ -9,6 +9,7 @@ from opgraph.catalogue import (
     arithmetic,
     casts,
     comparison,
+    control,
     indexing,
     integers,
     joining,
@@ -48,6 +49,7 @@ _FAMILIES = (
     random,
     neural,
     normalisation,
+    control,
 )
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
