@@ -11,6 +11,7 @@ import pytest
 from opgraph.__main__ import main
 from opgraph.builder import GraphBuilder
 from opgraph.catalogue import OPERATORS
+from opgraph.catalogue.description import dtypes
 
 
 @pytest.fixture
@@ -34,6 +35,18 @@ def test_the_catalogue_lists_every_operator(capsys: pytest.CaptureFixture[str]) 
     main(["catalogue"])
     text = capsys.readouterr().out
     assert all(name in text for name in OPERATORS)
+
+
+def test_the_page_of_the_catalogue_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalogue", "--markdown"]) == 0
+    page = Path(__file__).parents[2] / "docs" / "catalogue.md"
+    assert page.read_text() == capsys.readouterr().out, "make docs/catalogue.md anew"
+
+
+def test_dtypes_are_told_in_words() -> None:
+    assert dtypes(OPERATORS["add"]) == ["floats, integers"]
+    assert dtypes(OPERATORS["less"])[0].startswith("T, T -> bool")
+    assert dtypes(OPERATORS["take"]) == ["T, int32 or int64 -> T (T: any dtype)"]
 
 
 def test_a_graph_is_checked_and_counted(

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import opgraph
-from opgraph.catalogue import CATALOGUE_VERSION, OPERATORS, Operator
+from opgraph import markdown
+from opgraph.catalogue import CATALOGUE_VERSION, OPERATORS
+from opgraph.catalogue.description import describe
 from opgraph.cost import flops
 from opgraph.errors import GraphError
 from opgraph.graph import Graph
@@ -28,6 +30,9 @@ VERSION = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status: 0, or 1 where a graph is refused."""
     options = _parser().parse_args(arguments)
+    if getattr(options, "markdown", False):
+        print(markdown.catalogue(), end="")
+        return 0
     try:
         found = options.describe(options)
     except GraphError as error:
@@ -46,14 +51,15 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--json", action="store_true", help="print JSON")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", title="commands")
     listing = commands.add_parser("catalogue", parents=[shared], help="list the operators")
+    listing.add_argument("--markdown", action="store_true", help="print docs/catalogue.md")
     listing.set_defaults(describe=lambda _options: _catalogue())
-    for name, describe, summary in (
+    for name, tell, summary in (
         ("check", _check, "say whether a file is a valid graph"),
         ("cost", _cost, "count its operations and its memory"),
     ):
         command = commands.add_parser(name, parents=[shared], help=summary)
         command.add_argument("file", type=Path)
-        command.set_defaults(describe=describe)
+        command.set_defaults(describe=tell)
     return parser
 
 
@@ -66,23 +72,7 @@ def _read(options: argparse.Namespace) -> Graph:
 def _catalogue() -> dict[str, Any]:
     return {
         "catalogue": CATALOGUE_VERSION,
-        "operators": [describe_operator(each) for each in OPERATORS.values()],
-    }
-
-
-def describe_operator(operator: Operator) -> dict[str, Any]:
-    """A declaration as JSON values."""
-    return {
-        "name": operator.name,
-        "version": operator.version,
-        "family": operator.family,
-        "summary": operator.summary,
-        "operands": list(operator.operands),
-        "attributes": {each.name: f"{each.kind}: {each.summary}" for each in operator.attributes},
-        "dtypes": [" ".join(key) for key in operator.dtypes],
-        "flops": operator.flops.summary,
-        "error": operator.error.summary,
-        "special_values": operator.special_values,
+        "operators": [describe(each) for each in OPERATORS.values()],
     }
 
 
@@ -107,7 +97,10 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(found))
         return
     for each in found.pop("operators", ()):
-        print(f"{each['name']:16}{each['family']:16}{each['summary']}")
+        print(f"{each['signature']}\n    {each['summary']} [{each['family']}]")
+        print(f"    dtypes: {'; '.join(each['dtypes'])}")
+        print(f"    special values: {each['special_values']}")
+        print(f"    flops: {each['flops']}; error: {each['error']}")
     for name, value in found.items():
         print(f"{name}: {value}")
 
