@@ -28,6 +28,10 @@ _TOUCH = """
 UPDATE accounts_apitoken SET last_used = now()
  WHERE id = %s AND (last_used IS NULL OR last_used < now() - interval '1 hour')
 """
+_REMOVED = """
+SELECT h.id FROM workunits_host h
+ WHERE h.account_id = %(account)s AND h.token_id = %(token)s AND h.removed IS NOT NULL LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,9 @@ class Principal:
 def principal(request: HttpRequest, scope: Scope) -> Principal:
     """The sender, by its bearer token.
 
-    Raises `TokenMissing`, `TokenInvalid`, `TokenExpired`, `WrongScope`, `AccountSuspended` or
-    `NotAllowed` (the lab is suspended, or the account left it).
+    Raises `TokenMissing`, `TokenInvalid`, `TokenExpired`, `HostRemoved` (the token ended with its
+    machine), `WrongScope`, `AccountSuspended` or `NotAllowed` (the lab is suspended, or the account
+    left it).
     """
     return principal_of_token(bearer_token(request), scope)
 
@@ -81,13 +86,19 @@ def principal_of_token(token: str, scope: Scope) -> Principal:
 def _require_usable(row: tuple[Any, ...], scope: Scope) -> None:
     ended, active, lab_allowed = row[7:10]
     if ended:
-        raise wire.TokenExpired
+        raise _ended(row)
     if row[6] != scope:
         raise wire.WrongScope(f"This needs a token of the kind {scope}, this one is for {row[6]}.")
     if not active:
         raise wire.AccountSuspended
     if not lab_allowed:
         raise wire.NotAllowed("The lab is suspended, or the account no longer belongs to it.")
+
+
+def _ended(row: tuple[Any, ...]) -> wire.Problem:
+    """Why a token does not work any more; a client whose machine was removed keeps nothing."""
+    of_removed = fetch_one(_REMOVED, {"account": row[1], "token": row[0]})
+    return wire.TokenExpired() if of_removed is None else wire.HostRemoved()
 
 
 def _touch(token_id: int) -> None:

@@ -29,6 +29,10 @@ WHERE account_id = %(account)s AND removed IS NULL
   AND (%(uid)s::uuid IS NULL OR uid = %(uid)s::uuid)
 RETURNING id, token_id"""
 
+_WAS_REMOVED = """
+SELECT 1 AS found FROM workunits_host
+WHERE account_id = %(account)s AND uid = %(uid)s AND removed IS NOT NULL"""
+
 _OPEN_LEASES = """
 SELECT lease_id FROM workunits_pendinglease
 WHERE account_id = %(account)s AND host_id = ANY(%(hosts)s) AND open AND live"""
@@ -53,6 +57,11 @@ def rename(account: int, uid: UUID, label: str) -> bool:
 def remove(account: int, uid: UUID) -> bool:
     """Remove the account's machine; false where there is none, or it was removed before."""
     return _remove(account, uid) > 0
+
+
+def was_removed(account: int, uid: UUID) -> bool:
+    """Whether the account had this machine and removed it."""
+    return bool(rows(_WAS_REMOVED, {"account": account, "uid": uid}))
 
 
 def remove_all(account: int) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -27,9 +31,29 @@ from workunits.pages.lab_jobs import job_pages
 from workunits.pages.machines import Machine, find, machine_pages
 from workunits.pages.refusals import refusal_pages
 
+View = Callable[..., HttpResponse]
+
+
+def _logged_in(view: View) -> View:
+    """As `login_required`; a part is not answered with the log-in page, but has all loaded anew."""
+    whole = login_required(view)
+
+    @wraps(view)
+    def answer(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        if _asks_for_part(request) and not request.user.is_authenticated:
+            return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"HX-Refresh": "true"})
+        return whole(request, **arguments)
+
+    return answer
+
+
+def _asks_for_part(request: HttpRequest) -> bool:
+    """Whether only the part that moves is wanted again."""
+    return request.headers.get("HX-Request") == "true"
+
 
 @never_cache
-@login_required
+@_logged_in
 @require_safe
 @vary_on_headers("HX-Request")
 def machines(request: HttpRequest) -> HttpResponse:
@@ -41,7 +65,7 @@ def machines(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@login_required
+@_logged_in
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 def machine(request: HttpRequest, uid: UUID) -> HttpResponse:
@@ -67,6 +91,9 @@ def machine(request: HttpRequest, uid: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_machine(request: HttpRequest, uid: UUID) -> HttpResponse:
     """Ask first; by POST the machine is removed."""
+    if removal.was_removed(_account(request), uid):
+        messages.info(request, _("This machine was removed already."))
+        return redirect("machines")
     found = _machine(request, uid)
     if request.method != "POST":
         return render(request, "workunits/machine_remove.html", {"machine": found})
@@ -143,8 +170,3 @@ def _account(request: HttpRequest) -> int:
     account = request.user
     assert isinstance(account, Account)  # noqa: S101  (login_required)
     return account.pk
-
-
-def _asks_for_part(request: HttpRequest) -> bool:
-    """Whether only the part that moves is wanted again."""
-    return request.headers.get("HX-Request") == "true"

@@ -15,10 +15,11 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from accounts.authentication import principal_of_token
 from accounts.models import Account
 from accounts.services import issue_token, sign_out
 from goblin_wire.exchange import Returned
-from goblin_wire.problems import HostRemoved
+from goblin_wire.problems import HostRemoved, TokenExpired
 from goblin_wire.states import Activity, VerdictKind
 from goblin_wire.tokens import Scope, split_token
 from gpugoblin_site.database import prepared
@@ -197,6 +198,8 @@ def test_a_removed_machine_stops_and_its_work_is_handed_on() -> None:
     handed_on = Lease.objects.get(pk=second.lease)
     assert (handed_on.state, handed_on.code, handed_on.counts) == ("returned", "removed", False)
     assert client.get(f"/machines/{UUID(hex=gone.host)}/").status_code == 404
+    assert "was removed already" in client.post(address, follow=True).content.decode()
+    assert browser(other).post(address).status_code == 404
     assert "add the first one" in text_of(client, "/machines/").lower()
     assert not removal.remove(gone.principal.account_id, UUID(hex=gone.host))
     gone.another_host().ask(1)
@@ -206,7 +209,7 @@ def test_a_removed_machine_stops_and_its_work_is_handed_on() -> None:
 def test_a_token_ends_with_the_last_machine_that_uses_it() -> None:
     volunteer = Volunteer.make()
     account = Account.objects.get(pk=volunteer.principal.account_id)
-    issue_token(account, Scope.VOLUNTEER, label="shared")
+    bearer = issue_token(account, Scope.VOLUNTEER, label="shared")
     token = account.tokens.get()
     known = type(volunteer.principal)(account.pk, account.key, token.pk)
     one, two = Volunteer(known), Volunteer(known)
@@ -218,6 +221,8 @@ def test_a_token_ends_with_the_last_machine_that_uses_it() -> None:
     assert removal.remove_all(account.pk) == 1
     token.refresh_from_db()
     assert token.revoked is not None
+    with pytest.raises(HostRemoved):
+        principal_of_token(bearer, Scope.VOLUNTEER)
 
 
 def test_a_machine_that_left_is_signed_off() -> None:
@@ -228,6 +233,8 @@ def test_a_machine_that_left_is_signed_off() -> None:
     Volunteer(known, volunteer.host).ask()
     assert "It asks for work." in text_of(browser(volunteer), "/machines/")
     sign_out(bearer)
+    with pytest.raises(TokenExpired):
+        principal_of_token(bearer, Scope.VOLUNTEER)
     assert "Signed off" in text_of(browser(volunteer), "/machines/")
 
 
@@ -247,6 +254,8 @@ def test_the_part_that_moves_is_asked_for_alone() -> None:
         whole = text_of(client, path)
         assert part.strip()[:200] in whole
         assert 'data-every="6"' in whole
+        logged_out = Client().get(path, headers={"HX-Request": "true"})
+        assert (logged_out.status_code, logged_out["HX-Refresh"]) == (204, "true")
 
 
 def test_two_hundred_machines_cost_no_more_queries_than_one() -> None:

@@ -25,7 +25,7 @@ def exchange(call: Call[ExchangeRequest]) -> ExchangeReply:
     return answer(call.principal, call.message)
 
 
-@endpoint("GET", reply=VolunteerStatus, scope=Scope.VOLUNTEER)
+@endpoint("GET", reply=VolunteerStatus, scope=Scope.VOLUNTEER, problems=(HostRemoved,))
 def volunteer_status(call: Call[Any]) -> VolunteerStatus:
     """The account's machines, its figures, and why its last results were refused."""
     return status.volunteer_status(call.principal)
