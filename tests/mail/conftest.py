@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import email.policy
 import socket
 from collections.abc import Iterator
@@ -69,6 +70,7 @@ class Post:
         self.mails.append(message_from_bytes(content, policy=email.policy.default))
         self.senders.append(envelope.mail_from or "")
         if self.hang_up_after_text:
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return "250 taken"
 

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 from django.test import Client
+from django.urls import reverse
 
 from accounts import erasure, services
 from accounts.authentication import principal_of_token
@@ -22,6 +23,7 @@ from gpugoblin_site import logs, middleware
 from gpugoblin_site.mail import claims, delivery, outbox
 from gpugoblin_site.mail.models import MailState, OutboxMail
 from research_access.models import Decision, LabState
+from tests.people import as_operator, logged_in
 from tests.site import sentinels
 from tests.site.sentinels import ADDRESS, World
 from workunits.models import CreditDay, CreditEntry, LabNode, Standing, Verdict
@@ -174,3 +176,20 @@ def test_the_command_says_first_what_ends(world: World) -> None:
     for email in (ADDRESS, "nonsense"):
         with pytest.raises(CommandError):
             call_command("erase_account", email, yes=True)
+
+
+def test_pages_of_others_go_on(world: World) -> None:
+    delete(world)
+    superuser = as_operator(world.reviewer)
+    for row in (world.account, world.lab, world.inherited, *world.account.access_requests.all()):
+        meta = row._meta
+        where = f"admin:{meta.app_label}_{meta.model_name}"
+        for page in (reverse(f"{where}_changelist"), reverse(f"{where}_change", args=(row.pk,))):
+            assert superuser.get(page).status_code == 200, page
+    for page in ("admin:index", "admin:gpugoblin_site_outboxmail_changelist", "admin:cockpit"):
+        assert superuser.get(reverse(page)).status_code == 200, page
+    colleague = logged_in(world.colleague)
+    for page in ("/labs/", f"/labs/{world.inherited.key}/", f"/labs/{world.inherited.key}/jobs/"):
+        assert colleague.get(page).status_code == 200, page
+    for page in ("/", "/leaderboard/", "/status/"):
+        assert Client().get(page).status_code == 200, page
