@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import admin_pages, services
 from accounts.admin_site import MovedByServices, ShownOnly
 from accounts.models import Account, AccountState, ApiToken, Person
-from accounts.roles import ROLE_WORDS, Role, roles_of, set_roles
+from accounts.roles import ROLE_NAMES, ROLE_WORDS, Role, roles_of, set_roles
 from accounts.text import fold
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PersonInline(ShownOnly, PersonInlineBase):
 class AccountAdmin(MovedByServices, AccountAdminBase):
     """Who they are is shown from the person's row; state changes by the actions."""
 
-    list_display = ("id", "person", "state", "is_staff", "created")
+    list_display = ("id", "person", "state", "held", "created")
     list_filter = ("state", "is_staff")
     list_select_related = ("person",)
     list_per_page = 50
@@ -82,6 +82,10 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
         """Only who may do everything gives rights to others, and none to themselves."""
         return request.user.is_superuser and (obj is None or obj.pk != request.user.pk)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
+        """With the groups, which the roles are read from."""
+        return super().get_queryset(request).prefetch_related("groups")
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Account], search_term: str
     ) -> tuple[QuerySet[Account], bool]:
@@ -89,9 +93,7 @@ class AccountAdmin(MovedByServices, AccountAdminBase):
 
     @admin.display(description=_("Roles"))
     def held(self, account: Account) -> str:
-        return ", ".join(str(ROLE_WORDS[role]) for role in sorted(roles_of(account))) or str(
-            _("none")
-        )
+        return ", ".join(str(ROLE_NAMES[role]) for role in sorted(roles_of(account)))
 
     @admin.display(description=_("More about it"))
     def elsewhere(self, account: Account) -> SafeString:

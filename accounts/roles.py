@@ -32,6 +32,11 @@ class Role(StrEnum):
     SUPERUSER = "superuser"
 
 
+ROLE_NAMES = {
+    Role.REVIEWER: pgettext_lazy("role", "reviewer"),
+    Role.OPERATOR: pgettext_lazy("role", "operator"),
+    Role.SUPERUSER: pgettext_lazy("role", "superuser"),
+}
 ROLE_WORDS = {
     Role.REVIEWER: pgettext_lazy("role", "reviewer: decides on requests for access"),
     Role.OPERATOR: pgettext_lazy("role", "operator: keeps the network running"),
@@ -97,7 +102,7 @@ def make_groups(
 
 def roles_of(account: Account) -> frozenset[Role]:
     """The roles of an account."""
-    names = set(account.groups.values_list("name", flat=True))
+    names = {group.name for group in account.groups.all()}
     return frozenset(role for role in Role if role.value in names)
 
 

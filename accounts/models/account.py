@@ -68,7 +68,7 @@ class Account(AbstractBaseUser, PermissionsMixin):
         ]
 
     def __str__(self) -> str:
-        return f"account {self.key.hex[:12]}"
+        return _("account %(key)s") % {"key": self.key.hex[:12]}
 
     def get_short_name(self) -> str:
         """How the admin greets."""

@@ -22,7 +22,11 @@ class ApiToken(models.Model):
         related_name="tokens",
         verbose_name=_("account"),
     )
-    scope = models.CharField(_("for"), max_length=16, choices=[(s.value, s.value) for s in Scope])
+    scope = models.CharField(
+        _("for"),
+        max_length=16,
+        choices=[(Scope.VOLUNTEER.value, _("volunteer")), (Scope.LAB.value, _("lab"))],
+    )
     lab = models.ForeignKey(
         "research_access.Lab",
         on_delete=models.CASCADE,
