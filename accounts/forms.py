@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
@@ -12,6 +17,7 @@ from accounts.text import clean_name
 from accounts.zones import time_zones
 from goblin_wire.problems import BadMessage
 
+SELECTED = SafeString(" selected")
 MOST_TYPED = 64
 """Codes are shorter, but people paste more than the code."""
 
@@ -54,6 +60,25 @@ class CodeForm(forms.Form):
     )
 
 
+class LongSelect(forms.Select):
+    """A choice among hundreds, written at once: Django would render a template for each."""
+
+    def render(
+        self,
+        name: str,
+        value: Any,
+        attrs: dict[str, Any] | None = None,
+        renderer: Any = None,  # noqa: ARG002 - Django names it
+    ) -> SafeString:
+        attributes = flatatt(self.build_attrs(self.attrs, {**(attrs or {}), "name": name}))
+        options = format_html_join(
+            "",
+            '<option value="{}"{}>{}</option>',
+            ((key, SELECTED if key == value else "", label) for key, label in self.choices),
+        )
+        return format_html("<select{}>{}</select>", attributes, options)
+
+
 class ProfileForm(forms.Form):
     """What an account shows and how pages speak to it."""
 
@@ -79,7 +104,7 @@ class ProfileForm(forms.Form):
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         help_text=_("Times on the pages are shown in it."),
-        widget=forms.Select(attrs={"translate": "no"}),
+        widget=LongSelect(attrs={"translate": "no"}),
     )
 
     def __init__(self, *args: object, **options: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from datetime import timedelta
 
@@ -100,6 +101,18 @@ def test_language_and_time_zone_are_kept_and_used(account: Account) -> None:
     assert shown.headers["Content-Language"] == "vi"
     assert '<html lang="vi">' in text
     assert 'datetime="2026-12-02T03:30:00+07:00"' in text
+
+
+def test_the_chosen_time_zone_is_selected(account: Account) -> None:
+    account.person.time_zone = "America/Argentina/Buenos_Aires"
+    account.person.save()
+    text = page_of(logged_in(account))
+    chosen = '<option value="America/Argentina/Buenos_Aires" selected>'
+    assert f"{chosen}America/Argentina/Buenos Aires</option>" in text
+    assert text.count(" selected>") == 2, "it and the language"
+    assert re.search(r'<select translate="no"[^>]* name="time_zone"', text) or re.search(
+        r'<select [^>]*name="time_zone"[^>]*translate="no"', text
+    )
 
 
 def test_sessions_are_shown_and_ended(account: Account) -> None:
