@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts import roles, services
 from accounts.models import Account, ApiToken
@@ -89,6 +91,19 @@ def test_search_is_blind_to_marks(superuser: Account) -> None:
     found = client_of(superuser).get(ACCOUNTS, {"q": "dang thai"}).content.decode()
     assert "son@example.org" in found
     assert "super@example.org" not in found.partition("<main")[2]
+
+
+def test_a_list_of_accounts_costs_the_same_whatever_its_length(superuser: Account) -> None:
+    desk = client_of(superuser)
+    numbers = []
+    for number in (1, 20):
+        for i in range(number):
+            account = services.create_account(f"n{number}-{i}@example.org")
+            roles.set_roles(account, [Role.REVIEWER], superuser)
+        with CaptureQueriesContext(connection) as asked:
+            assert "reviewer" in desk.get(ACCOUNTS).content.decode()
+        numbers.append(len(asked))
+    assert numbers[0] == numbers[1] <= 12
 
 
 def test_nothing_is_added_or_deleted(superuser: Account, account: Account) -> None:
