@@ -14,7 +14,7 @@ from opgraph import form
 from opgraph.catalogue import CATALOGUE_VERSION
 from opgraph.nodes import Node, Placeholder
 from opgraph.tensors import TensorType
-from opgraph.validation import Limits, validate
+from opgraph.validation import Limits, check_bytes, validate
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Graph:
     def from_bytes(cls, data: bytes, limits: Limits | None = None) -> Graph:
         """Read and validate the canonical form. Raises GraphError, never anything else."""
         limits = limits or Limits()
+        check_bytes(data, limits)
         graph = cls(*form.read(data, limits.file_bytes))
         validate(graph, limits)
         return graph

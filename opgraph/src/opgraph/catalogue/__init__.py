@@ -10,6 +10,7 @@ from opgraph.catalogue import (
     casts,
     comparison,
     control,
+    convolution,
     indexing,
     integers,
     joining,
@@ -49,6 +50,7 @@ _FAMILIES = (
     random,
     neural,
     normalisation,
+    convolution,
     control,
 )
 

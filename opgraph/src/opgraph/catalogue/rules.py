@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy
+
 from opgraph.catalogue.attributes import Attributes
-from opgraph.catalogue.declaration import DtypeTable, ErrorRule, Work
+from opgraph.catalogue.declaration import (
+    Call,
+    Count,
+    DtypeTable,
+    ErrorRule,
+    Implementation,
+    ShapeRule,
+    Work,
+    nothing,
+)
 from opgraph.errors import GraphError
-from opgraph.tensors import Array, Shape
+from opgraph.tensors import Array, Shape, TensorType
 
 
 def same_dtype(arity: int, dtypes: Iterable[str]) -> DtypeTable:
@@ -46,3 +57,20 @@ EXACT_FROM_ATTRIBUTES = ErrorRule(
     lambda _operands, _attributes: 0.0, lambda _types, _attributes: 0.0, "exact"
 )
 """The same where there are no operands."""
+
+
+def of_magnitudes(
+    run: Implementation, shapes: ShapeRule, scratch: Count = nothing
+) -> Callable[[Sequence[Array], Attributes], Array]:
+    """A scale: the first result of an operator that is linear in its operands, of magnitudes."""
+
+    def scale(operands: Sequence[Array], attributes: Attributes) -> Array:
+        sizes = [numpy.abs(each) if each.dtype.kind == "f" else each for each in operands]
+        types = [TensorType(str(each.dtype), each.shape) for each in sizes]
+        given = [type_.shape for type_ in types]
+        results = [numpy.empty(shape) for shape in shapes(given, attributes)]
+        lent = numpy.empty(scratch(types, attributes), numpy.uint8)
+        run(Call(numpy, types, sizes, attributes, results, lent))
+        return results[0]
+
+    return scale
