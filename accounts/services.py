@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from research_access.models import Lab
 
 TOKEN_LIFETIME = timedelta(days=365)
+FIRST_LANGUAGE = "en"
+"""Of an account whose person was not asked yet."""
 MAX_LABEL = 200
 
 
@@ -45,7 +47,7 @@ def folded(email: str) -> str:
 
 
 @transaction.atomic
-def create_account(email: str, *, name: str = "", language: str = "en") -> Account:
+def create_account(email: str, *, name: str = "", language: str = FIRST_LANGUAGE) -> Account:
     """A new account with its person. Raises `BadMessage`, or `Conflict` if the address is taken."""
     address = folded(email)
     account = Account.objects.create()
@@ -67,15 +69,20 @@ def account_for(email: str, *, language: str) -> Account:
         return Account.objects.get(person__email=folded(email))
 
 
-def welcome(account: Account, time_zone: str = "") -> None:
+def welcome(account: Account, time_zone: str = "", language: str = "") -> None:
     """Note that the person accepted the terms of today, and at the first log-in of all the time
-    zone that the browser told; the first moment of a version stays."""
+    zone that the browser told and the language of the page, which an account made by a command does
+    not have yet; the first moment of a version stays."""
     Person.objects.filter(account=account).exclude(terms_version=TERMS_VERSION).update(
         terms_version=TERMS_VERSION,
         terms_accepted=timezone.now(),
         time_zone=Case(
             When(terms_version="", time_zone="UTC", then=Value(known_zone(time_zone))),
             default=F("time_zone"),
+        ),
+        language=Case(
+            When(terms_version="", language=FIRST_LANGUAGE, then=Value(language or FIRST_LANGUAGE)),
+            default=F("language"),
         ),
     )
 

@@ -108,7 +108,7 @@ def _enter(request: HttpRequest, account: Account, attempt: LoginAttempt) -> Htt
     """Let allauth go on, which asks for a second factor where there is one."""
     if request.user.is_authenticated:  # once more, or as somebody else
         logout(request)
-    services.welcome(account, request.POST.get("time_zone", ""))
+    services.welcome(account, request.POST.get("time_zone", ""), visitor_of(request).language)
     record_authentication(request, account, "code")
     answer: HttpResponse = perform_login(
         request, Login(user=account, redirect_url=attempt.following or None)

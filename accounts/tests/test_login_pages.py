@@ -87,6 +87,18 @@ def test_a_new_account_has_the_time_zone_of_the_browser(
     assert Account.objects.get().person.time_zone == kept
 
 
+def test_an_account_made_by_a_command_takes_the_language_of_its_first_page(
+    browser: Client, account: Account
+) -> None:
+    browser.cookies["django_language"] = "vi"
+    confirm(browser, ask(browser, "ada@example.org"), mailed_code())
+    account.person.refresh_from_db()
+    assert account.person.language == "vi"
+    services.welcome(account, language="en")
+    account.person.refresh_from_db()
+    assert account.person.language == "vi"
+
+
 def test_what_a_person_chose_stays(browser: Client, account: Account) -> None:
     services.welcome(account, "Asia/Tokyo")
     account.person.refresh_from_db()

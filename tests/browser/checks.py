@@ -66,10 +66,9 @@ def language(page: Page, wanted: str) -> list[str]:
     said = page.locator("html").get_attribute("lang")
     faults = [] if said == wanted else [f"lang is {said!r}, not {wanted!r}"]
     if wanted == "vi":
-        texts = page.evaluate(SCRIPTS["words"])
-        faults += [
-            f"English: {word!r} in {text[:80]!r}" for text in texts for word in english_in(text)
-        ]
+        texts = dict.fromkeys(page.evaluate(SCRIPTS["words"]))
+        left = {text: english_in(text) for text in texts}
+        faults += [f"English {words} in {text[:80]!r}" for text, words in left.items() if words]
     return faults
 
 

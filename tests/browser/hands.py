@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from playwright.sync_api import Locator, Page
 
-from tests.browser.checks import Ear
+from tests.browser.checks import Ear, language
 
 MOST_STOPS = 150
 FOCUSED = "element => element === document.activeElement"
@@ -13,8 +13,9 @@ FOCUSED = "element => element === document.activeElement"
 class Hands(ABC):
     """Somebody before a page; each step fails if it can't be done, or if the page complains."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, speaks: str) -> None:
         self.page = page
+        self.speaks = speaks
         self.ear = Ear(page)
 
     def go(self, path: str) -> None:
@@ -48,10 +49,12 @@ class Hands(ABC):
         return self.page.locator(selector).first.inner_text()
 
     def check(self) -> None:
-        """The page has not failed, and its console is silent."""
+        """The page has not failed, its console is silent, and it speaks the reader's language."""
         heard = self.ear.take()
         assert not heard, (self.page.url, heard)
         assert self.page.locator("h1").count() == 1, (self.page.url, self.text("body")[:500])
+        faults = language(self.page, self.speaks)
+        assert not faults, (self.page.url, faults)
 
     @abstractmethod
     def use(self, element: Locator) -> None: ...

@@ -67,7 +67,7 @@ OWN = (
     Place("second-factor", NEWCOMER, state="none"),
     Place("second-factor", STAFF, state="known"),
     Place("second-factor-check", UNPROVEN),
-    Place("admin:index", NEWCOMER, state="refused", status=403),
+    Place("admin:login", NEWCOMER, state="refused", status=403),
     Place("sign-in", NEWCOMER, state="empty"),
     Place("sign-in", VOLUNTEER, query="?code={sign_in}", state="asking"),
     Place("home", VOLUNTEER),
@@ -98,6 +98,7 @@ STAFF_PAGES = (
     Place("admin:cockpit", STAFF),
     Place("admin:how-to", STAFF, "how_to"),
     Place("/admin/workunits/switch/add/", STAFF),
+    Place("/admin/research_access/savedreply/add/", STAFF),
 )
 
 POSTED = (
@@ -112,7 +113,6 @@ NOT_PAGES = {
     "mfa_authenticate": "the page of second-factor-check within a log-in; the roads walk over it",
     "contribution-csv": "a file",
     "schema": "for programs",
-    "admin:login": "leads to the site's own log-in",
     "admin:jsi18n": "a script",
     "admin:view_on_site": "leads elsewhere",
     "admin:autocomplete": "for a script",

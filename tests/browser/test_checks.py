@@ -119,8 +119,7 @@ def test_languages_are_told_apart(show: Shown) -> None:
     )
     assert checks.language(page, "vi") == [
         "lang is 'en', not 'vi'",
-        "English: 'Your' in 'Your machines'",
-        "English: 'machines' in 'Your machines'",
+        "English ['Your', 'machines'] in 'Your machines'",
     ]
 
 

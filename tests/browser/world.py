@@ -28,7 +28,7 @@ from goblin_wire.signin import SignInStart
 from goblin_wire.states import VerdictKind
 from goblin_wire.tokens import Scope
 from research_access import services as access
-from research_access.models import Lab
+from research_access.models import Lab, SavedReply
 from research_access.services.invitations import token_hash
 from tests.browser.people import cookies_of
 from workunits import switches
@@ -93,6 +93,11 @@ def build(world: World) -> None:
     volunteer = world.person("volunteer", "Trần Quốc Bảo")
     volunteer.person.shown_name = "Bảo ở Huế"
     volunteer.person.save()
+    SavedReply.objects.create(
+        title=f"Thiếu kích thước ({world.language})",
+        text_en="Mỗi ma trận lớn cỡ nào?",
+        text_vi="Mỗi ma trận lớn cỡ nào?",
+    )
     lab = requests_of(world, reviewer)
     switch_of(world, reviewer)
     computation(world, lab, volunteer)
