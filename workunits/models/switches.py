@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from workunits.models.base import one_of
@@ -51,7 +52,7 @@ class Switched(models.Model):
         abstract = True
 
     def __str__(self) -> str:
-        return " ".join(str(part) for part in (self.kind, self.target, self.version) if part)
+        return gettext("switch %(id)s") % {"id": self.pk}
 
 
 class Switch(Switched):
