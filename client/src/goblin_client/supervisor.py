@@ -111,7 +111,8 @@ class Supervisor:
         self._held.update(self._scheduler.state.works)
         for file in self._directory.results.iterdir():
             if file.name.partition(".")[0] not in self._held:
-                file.unlink()
+                # What a process of a run that was killed left may still be going by itself.
+                file.unlink(missing_ok=True)
         paused = self._store.paused_until()
         if paused is not None:
             until = None if paused == math.inf else now + paused - unix
