@@ -124,6 +124,18 @@ def test_a_refused_sender_is_the_sites_own_fault(post: Post) -> None:
     assert (fresh(mail).state, fresh(mail).code) == (MailState.WAITING, MailCode.SETTINGS)
 
 
+@pytest.mark.parametrize(
+    "says", ["554 5.7.1 <person1@example.org>: Relay access denied", "550 relay not permitted"]
+)
+def test_a_server_that_does_not_relay_is_not_the_addresses_fault(post: Post, says: str) -> None:
+    mails = [queue(number) for number in range(3)]
+    post.refuse["rcpt"] = says
+    delivery.deliver_due()
+    assert {fresh(mail).state for mail in mails} == {MailState.WAITING}
+    post.refuse.clear()
+    assert delivery.deliver_due() + delivery.deliver_due() == len(post.mails) == 3
+
+
 def test_after_days_it_is_given_up(post: Post) -> None:
     mail = queue()
     post.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import smtplib
 import ssl
 import time
@@ -22,6 +23,9 @@ BATCH_S = 5.0
 """After this a batch ends; the next one follows within seconds."""
 PERMANENT = 500
 GOING_AWAY = 421
+# At the recipient's turn this is about who may send here: "5.7.1 relay access denied" would
+# otherwise be taken for the fault of every single address.
+_POLICY = re.compile(r"5\.7\.|.*\brelay", re.IGNORECASE | re.DOTALL)
 
 _log = logs.logger("mail")
 
@@ -69,12 +73,8 @@ def _deliver_all(following: Callable[[], OutboxMail | None]) -> int:
 
 def _deliver(channel: Any, mail: OutboxMail) -> bool:
     """Whether it was sent; its row says what else became of it. Raises `ServerUnusable`."""
-    if mail.expires is not None and mail.expires <= timezone.now():
-        claims.failed(mail, MailCode.EXPIRED)
-        return False
     message = message_of(mail)
-    if not _can_be_written(message):
-        claims.failed(mail, MailCode.REFUSED)
+    if not _is_worth_sending(mail, message):
         return False
     _open(channel)
     try:
@@ -87,15 +87,21 @@ def _deliver(channel: Any, mail: OutboxMail) -> bool:
         _log.error("mail unsure", mail=mail.pk, template=mail.template)
         _close(channel)
         return False
-    except smtplib.SMTPRecipientsRefused as error:
-        return _refused(mail, *next(iter(error.recipients.values())))
-    except smtplib.SMTPDataError as error:
-        return _refused(mail, error.smtp_code, error.smtp_error)
     except OSError as error:
-        # Among them all else that smtplib raises.
-        raise _unusable(error) from error
+        # Among them all that smtplib raises.
+        return _not_taken(mail, error)
     claims.sent(mail)
     _log.info("mail sent", mail=mail.pk, template=mail.template)
+    return True
+
+
+def _is_worth_sending(mail: OutboxMail, message: EmailMessage) -> bool:
+    if mail.expires is not None and mail.expires <= timezone.now():
+        claims.failed(mail, MailCode.EXPIRED)
+        return False
+    if not _can_be_written(message):
+        claims.failed(mail, MailCode.REFUSED)
+        return False
     return True
 
 
@@ -122,6 +128,18 @@ def _hand_over(channel: Any, mail: OutboxMail, message: EmailMessage) -> None:
     channel.send_messages([message])
 
 
+def _not_taken(mail: OutboxMail, error: OSError) -> bool:
+    """What the server's no means: for this mail, or for all. Raises `ServerUnusable`."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code, said = next(iter(error.recipients.values()))
+        if _POLICY.match(_text(said)):
+            raise ServerUnusable(MailCode.SETTINGS, _words(code, said)) from error
+        return _refused(mail, code, said)
+    if isinstance(error, smtplib.SMTPDataError):
+        return _refused(mail, error.smtp_code, error.smtp_error)
+    raise _unusable(error) from error
+
+
 def _refused(mail: OutboxMail, code: int, said: bytes | str) -> bool:
     """The server answered no to this mail: for good, or for now."""
     if code == GOING_AWAY:
@@ -146,8 +164,11 @@ def _unusable(error: OSError) -> ServerUnusable:
 
 
 def _words(code: int, said: bytes | str) -> str:
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return f"{code} {' '.join(text.split())}"
+    return f"{code} {' '.join(_text(said).split())}"
+
+
+def _text(said: bytes | str) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else said
 
 
 def _close(channel: Any) -> None:
