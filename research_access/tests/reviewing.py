@@ -69,6 +69,6 @@ def move_body(page: str, move: str, reason: str = "", quota: str = "1000") -> di
 def names_in(page: str) -> list[str]:
     """Who stands in the queue, in its order."""
     rows = re.findall(
-        r'<th scope="row"><a href="[^"]+"><bdi translate="no">([^<]+)</bdi></a>', page
+        r'<th scope="row" id="row-\d+"><a href="[^"]+"><bdi translate="no">([^<]+)</bdi></a>', page
     )
     return [html.unescape(name) for name in rows]
