@@ -16,7 +16,9 @@ class LabelForm(forms.Form):
     label = forms.CharField(
         label=pgettext_lazy("machine", "Name"),
         required=False,
-        help_text=_("Only you see it. Leave it empty to call the machine by its id."),
+        help_text=_(
+            "No other volunteer and no lab sees it. Leave it empty to call the machine by its id."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": LABEL_MOST}),
     )
 

@@ -89,7 +89,11 @@ def _add_join(join: argparse.ArgumentParser) -> None:
         help=f"a volunteer's token (default: {TOKEN_VARIABLE}, which other users of the machine"
         " cannot see, else sign in by a code)",
     )
-    join.add_argument("--label", default="", help="how you call this machine; only you see it")
+    join.add_argument(
+        "--label",
+        default="",
+        help="how you call this machine; no lab and no other volunteer sees it",
+    )
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
