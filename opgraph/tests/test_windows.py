@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import pytest
 
+from opgraph.builder import GraphBuilder
 from opgraph.catalogue import operator
-from opgraph.errors import GraphError
+from opgraph.errors import ComputationError, GraphError
+from opgraph.executor import execute
 from opgraph.tensors import TensorType
 
 PLACING: dict[str, Any] = {
@@ -76,3 +79,32 @@ def test_a_gradient_has_the_shape_of_the_result(shape: tuple[int, ...]) -> None:
     given = {**CONVOLUTION, "strides": (2, 3), "kernel": (3, 3)}
     with pytest.raises(GraphError):
         infer("convolution_backward_weight", [shape, (5, 3, 9, 9)], given)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"before": (2, 0)},
+        {"after": (0, 2)},
+        {"dilations": (9, 1), "before": (8, 0), "after": (8, 0)},
+        {"kernel": (0, 2)},
+        {"kernel": (2,)},
+        {"kernel": (400, 400)},
+    ],
+)
+@pytest.mark.parametrize("name", ["max_pool", "average_pool"])
+def test_a_window_without_elements_is_refused(name: str, changed: dict[str, Any]) -> None:
+    counting = {} if name == "max_pool" else {"count_include_pad": True}
+    with pytest.raises(GraphError):
+        infer(name, [(2, 3, 8, 8)], {"kernel": (2, 2), **PLACING, **counting, **changed})
+
+
+def test_an_index_outside_of_the_image_is_an_error() -> None:
+    build = GraphBuilder()
+    values = [build.placeholder("0", "float32", (1, 1, 2))]
+    values.append(build.placeholder("1", "int64", (1, 1, 2)))
+    graph = build.build(build.apply("max_pool_backward", *values, size=(4,)))
+    inputs = {"0": numpy.ones((1, 1, 2), "float32"), "1": numpy.array([[[0, 4]]])}
+    with pytest.raises(ComputationError) as caught:
+        execute(graph, inputs)
+    assert caught.value.code == "index_out_of_range"

@@ -18,6 +18,7 @@ from opgraph.catalogue import (
     making,
     neural,
     normalisation,
+    pooling,
     random,
     reductions,
     rounding,
@@ -51,6 +52,7 @@ _FAMILIES = (
     neural,
     normalisation,
     convolution,
+    pooling,
     control,
 )
 

@@ -11,13 +11,12 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy
-
 from opgraph.catalogue.attributes import Attribute, Attributes, integer, integers
 from opgraph.catalogue.declaration import Call, ErrorRule, Implementation, Operator, Types, Work
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.references import Define
 from opgraph.catalogue.rules import of_magnitudes, same_dtype
+from opgraph.catalogue.window_definitions import added, gathered, padded
 from opgraph.catalogue.windows import (
     BLOCK_BYTES,
     KERNEL,
@@ -226,40 +225,10 @@ def _backward_weight(call: Call) -> None:
 
 
 # --- definitions ----------------------------------------------------------------------------------
-def _zeros(define: Define, dtype: str, shape: Shape) -> int:
-    if dtype in INTEGERS:
-        return define("full_integers", shape=shape, value=0, dtype=dtype)
-    return define("full", shape=shape, value=0.0, dtype=dtype)
-
-
-def _position_starts(around: Windows) -> list[Shape]:
-    """Where the first element of each position lies in the padded space."""
-    return [
-        tuple(n * d for n, d in zip(each, around.dilations, strict=True))
-        for each in numpy.ndindex(around.kernel)
-    ]
-
-
 def _define_columns(define: Define, operand: int, m: _Measures) -> int:
     """samples, groups, depth, places."""
-    around = m.windows
-    padded = define(
-        "pad", operand, before=(0, 0, *around.before), after=(0, 0, *around.after), mode="zero"
-    )
-    channels = m.groups * m.inner
-    parts = []
-    for first in _position_starts(around):
-        last = [
-            f + (p - 1) * s + 1
-            for f, p, s in zip(first, around.places, around.strides, strict=True)
-        ]
-        part = define(
-            "slice", padded, starts=(0, 0, *first), stops=(m.samples, channels, *last),
-            steps=(1, 1, *around.strides),
-        )  # fmt: skip
-        parts.append(define("reshape", part, shape=(m.samples, channels, 1, m.places)))
-    joined = define("concat", *parts, axis=2)
-    return define("reshape", joined, shape=(m.samples, m.groups, m.depth, m.places))
+    columns = gathered(define, padded(define, operand, m.windows), m.windows)
+    return define("reshape", columns, shape=(m.samples, m.groups, m.depth, m.places))
 
 
 def _define_weights(define: Define, weight: int, m: _Measures) -> int:
@@ -278,29 +247,19 @@ def _define_convolution(define: Define, values: Sequence[int], given: Attributes
 
 def _define_backward_input(define: Define, values: Sequence[int], given: Attributes) -> int:
     m = _of_operand([define.type(each).shape for each in values], given)
-    around, channels = m.windows, m.groups * m.inner
     weights = define("permute_dims", _define_weights(define, values[1], m), axes=(0, 1, 3, 2))
     shape = (m.samples, m.groups, m.outer, m.places)
     columns = define("matmul", weights, define("reshape", values[0], shape=shape))
-    columns = define("reshape", columns, shape=(m.samples, channels, around.positions, m.places))
-    dtype, padded = define.type(columns).dtype, (m.samples, channels, *around.padded)
-    total = _zeros(define, dtype, padded)
-    for number, first in enumerate(_position_starts(around)):
+    leading, positions = (m.samples, m.groups * m.inner), m.windows.positions
+    columns = define("reshape", columns, shape=(*leading, positions, m.places))
+    parts = []
+    for number in range(positions):
         part = define(
-            "slice", columns, starts=(0, 0, number, 0),
-            stops=(m.samples, channels, number + 1, m.places), steps=(1,) * 4,
+            "slice", columns, starts=(0, 0, number, 0), stops=(*leading, number + 1, m.places),
+            steps=(1,) * 4,
         )  # fmt: skip
-        part = define("reshape", part, shape=(m.samples, channels, *around.places))
-        spread = define(
-            "set_slice", _zeros(define, dtype, padded), part, starts=(0, 0, *first),
-            steps=(1, 1, *around.strides),
-        )  # fmt: skip
-        total = define("add", total, spread)
-    stops = [b + size for b, size in zip(around.before, around.size, strict=True)]
-    return define(
-        "slice", total, starts=(0, 0, *around.before), stops=(m.samples, channels, *stops),
-        steps=(1,) * len(padded),
-    )  # fmt: skip
+        parts.append(define("reshape", part, shape=(*leading, *m.windows.places)))
+    return added(define, parts, m.windows)
 
 
 def _define_backward_weight(define: Define, values: Sequence[int], given: Attributes) -> int:
