@@ -97,7 +97,7 @@ STAFF_PAGES = (
     Place("admin:app_list", STAFF, "app"),
     Place("admin:cockpit", STAFF),
     Place("admin:how-to", STAFF, "how_to"),
-    Place("/admin/workunits/switch/add/", STAFF),
+    Place("admin:workunits_switch_add", STAFF),
     Place("/admin/research_access/savedreply/add/", STAFF),
 )
 
