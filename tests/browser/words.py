@@ -72,7 +72,7 @@ ago left right back forward top bottom inside outside
 """
 
 ENGLISH = frozenset(COMMON.split())
-_word = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_word = re.compile(r"\b[^\W\d_]+(?:['\u2019-][^\W\d_]+)*\b")
 _address = re.compile(
     r"\S+@\S+|https?://\S+|\b[A-Z]\w+/\S+|\S+\.(?:com|org|net|vn|csv|zip|py|npy|txt)\b|/\S+/"
 )

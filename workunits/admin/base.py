@@ -97,11 +97,23 @@ def column(name: str, label: Any) -> Any:
 
 
 def yes_or_no(name: str, label: Any) -> Any:
-    """A column that is true or false, shown by a sign."""
+    """A column that is true or false, in words: the alternative of Django's signs is English."""
 
-    @admin.display(description=label, ordering=name, boolean=True)
-    def value(row: Any) -> bool:
-        return bool(getattr(row, name))
+    @admin.display(description=label, ordering=name)
+    def value(row: Any) -> str:
+        return _("yes") if getattr(row, name) else _("no")
+
+    value.__name__ = name
+    return value
+
+
+def said(name: str, label: Any) -> Any:
+    """What a program said, in its own words, which are English."""
+
+    @admin.display(description=label)
+    def value(row: Any) -> Any:
+        found = getattr(row, name)
+        return format_html('<span lang="en">{}</span>', found) if found else NOTHING
 
     value.__name__ = name
     return value
