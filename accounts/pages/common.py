@@ -29,8 +29,9 @@ def account_of(request: HttpRequest) -> Account:
 
 
 def safe(request: HttpRequest, target: str) -> str:
-    """An address of this site, or nothing."""
-    allowed = url_has_allowed_host_and_scheme(
+    """The address of a page of this site, or nothing."""
+    # Without its slash it would be taken for the name of a page, or go on from where one is.
+    allowed = target.startswith("/") and url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return target if allowed else ""

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import time_machine
@@ -147,10 +148,13 @@ def test_back_to_where_one_was_going(browser: Client) -> None:
     assert confirm(browser, page, mailed_code())["Location"] == "/account/?a=1&b=2"
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:1"])
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example", "javascript:1", "nowhere", "?x", "home"]
+)
 def test_no_way_to_other_sites(browser: Client, target: str) -> None:
-    page = ask(browser, "ada@example.org", f"/login/?next={target}")
+    page = ask(browser, "ada@example.org", f"/login/?next={quote(target)}")
     assert confirm(browser, page, mailed_code())["Location"] == "/start/"
+    assert browser.get(f"/login/?next={quote(target)}")["Location"] == "/start/"
 
 
 def test_a_code_works_once(browser: Client) -> None:

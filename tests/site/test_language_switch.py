@@ -37,7 +37,9 @@ def test_an_account_keeps_it_everywhere(client: Client) -> None:
     assert '<html lang="vi">' in elsewhere.get("/data/").content.decode()
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "", "javascript:x"])
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example", "", "javascript:x", "data", "?x"]
+)
 def test_it_leads_to_no_other_site(client: Client, target: str) -> None:
     assert switch(client, "vi", target) == "/"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import check_for_language
 from django.views.decorators.http import require_POST
 
 from accounts.models import Account, Person
+from accounts.pages.common import safe
 
 COOKIE_AGE_S = 365 * 24 * 3600
 
@@ -38,8 +38,4 @@ def switch(request: HttpRequest) -> HttpResponse:
 
 
 def _following(request: HttpRequest) -> str:
-    target = request.POST.get("next", "")
-    allowed = url_has_allowed_host_and_scheme(
-        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return target if allowed else reverse("home")
+    return safe(request, request.POST.get("next", "")) or reverse("home")
