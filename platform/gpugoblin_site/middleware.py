@@ -76,6 +76,23 @@ class RequestMiddleware:
         return problem_response(problem)
 
 
+class BoundedFormMiddleware:
+    """One of the pages': what is too large is refused before it is read, a file before it is kept.
+
+    Django bounds the texts of a form, but writes files of any length to the disk.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            require_bounded_body(request)
+        except Problem:
+            return error_page(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return self._get_response(request)
+
+
 class ContentPolicyMiddleware(CSPMiddleware):
     """The policy of the settings for pages; for programs a constant one, which costs nothing."""
 

@@ -127,6 +127,10 @@ _EXPLAINED = {
         _("There is no page at this address"),
         _("It may have been removed, or the address was cut or mistyped."),
     ),
+    413: Explanation(
+        _("That was too large"),
+        _("Nothing was read and nothing was changed. Our forms take texts, and no files."),
+    ),
 }
 _STALE_FORM = Explanation(
     _("The form was too old"),

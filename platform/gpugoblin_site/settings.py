@@ -86,6 +86,7 @@ PAGE_MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.middleware.LanguageMiddleware",
     "accounts.middleware.TimeZoneMiddleware",
+    "gpugoblin_site.middleware.BoundedFormMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.SecondFactorMiddleware",

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client, RequestFactory
 from django.utils import translation
 
+from goblin_wire.protocol import MAX_JSON_BYTES
 from gpugoblin_site import problems
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +26,24 @@ def test_a_form_that_was_too_old_says_what_to_do() -> None:
     answer = Client(enforce_csrf_checks=True).post("/language/", {"language": "vi"})
     assert answer.status_code == 403
     assert "Nothing was sent" in answer.content.decode()
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x", "text/plain"])
+def test_a_file_is_refused_before_it_is_read(client: Client, kind: str) -> None:
+    class Unread:
+        def read(self, *_: Any) -> bytes:
+            raise AssertionError("the body was read")
+
+        readline = read
+
+    sent: dict[str, Any] = {
+        "CONTENT_LENGTH": str(MAX_JSON_BYTES + 1),
+        "wsgi.input": Unread(),
+        "HTTP_ACCEPT_LANGUAGE": "vi",
+    }
+    answer = client.generic("POST", "/login/", b"", kind, **sent)
+    assert answer.status_code == 413
+    assert "Nội dung gửi quá lớn" in answer.content.decode()
 
 
 def test_a_failure_is_told_without_database_and_session(monkeypatch: Any) -> None:
