@@ -145,6 +145,18 @@ HOLDINGS = (
         _either(of_account("request__account"), of_account("author")),
     ),
     Holding(
+        "proposals.json",
+        "research_access.Proposal",
+        _("Your proposals for the catalogue."),
+        of_account("account"),
+    ),
+    Holding(
+        "proposal_moves.json",
+        "research_access.ProposalMove",
+        _("What was answered to them, and what you answered as a reviewer."),
+        _either(of_account("proposal__account"), of_account("actor")),
+    ),
+    Holding(
         "viewings.json",
         "research_access.Viewing",
         _("Requests that you had open as a reviewer."),

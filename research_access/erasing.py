@@ -1,4 +1,4 @@
-"""What the deletion of an account means for requests, messages and labs."""
+"""What the deletion of an account means for requests, messages, proposals and labs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ from research_access.models import (
     LabRole,
     LabState,
     Message,
+    Proposal,
+    ProposalState,
     Viewing,
 )
 from research_access.services.moves import record
+from research_access.services.proposals import PROPOSAL_LINES, PROPOSAL_TEXTS, record_move
 from research_access.services.requests import LINES, TEXTS
 
 
@@ -36,6 +39,7 @@ def clear(account: Account, **_signal: Any) -> None:
     AccessRequest.objects.filter(account=account).update(erased=timezone.now(), **cleared)
     Message.objects.filter(Q(request__account=account) | Q(author=account)).update(text="")
     Viewing.objects.filter(reviewer=account).delete()
+    _clear_proposals(account)
     _clear_invitations(account)
     _leave_labs(account)
 
@@ -45,6 +49,16 @@ def _withdraw_open(account: Account) -> None:
     rows = AccessRequest.objects.select_for_update().filter(account=account, state__in=OPEN_STATES)
     for row in rows:
         record(row, RequestState.WITHDRAWN, account)
+
+
+def _clear_proposals(account: Account) -> None:
+    """What the person wrote goes. Titles and answers stay: reviewers wrote them, about no person.
+    A proposal that waited is closed, since nothing is left of it to be read."""
+    mine = Proposal.objects.select_for_update().filter(account=account)
+    for row in mine.filter(state=ProposalState.OPEN):
+        record_move(row, account, ProposalState.DECLINED)
+    cleared = dict.fromkeys((*PROPOSAL_LINES, *PROPOSAL_TEXTS), "")
+    mine.update(erased=timezone.now(), **cleared)
 
 
 def _clear_invitations(account: Account) -> None:

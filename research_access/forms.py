@@ -197,6 +197,40 @@ class MessageForm(forms.Form):
             self.fields["text"].label = _("Your answer")
 
 
+class ProposalForm(forms.Form):
+    """A proposal for the catalogue; the lengths are those that `services.propose` takes."""
+
+    what = forms.CharField(
+        label=_("What does your research need?"),
+        max_length=200,
+        help_text=_(
+            "An operator, a type of number or a kind of computation, for instance: sparse matrix"
+            " times dense matrix."
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    purpose = forms.CharField(
+        label=_("What for"),
+        max_length=MAX_TEXT,
+        help_text=_("What you would compute with it, and how you do it today."),
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+    reference = forms.CharField(
+        label=_("Where it is described"),
+        max_length=500,
+        required=False,
+        help_text=_("A paper, a function of a library, a page."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    size = forms.CharField(
+        label=_("How large"),
+        max_length=500,
+        required=False,
+        help_text=_("Shapes, types and how many, as far as you know them."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
 class LabForm(forms.Form):
     """A new lab."""
 

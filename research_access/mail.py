@@ -9,7 +9,14 @@ from django.urls import reverse
 
 from goblin_wire.states import RequestState
 from gpugoblin_site.mail import outbox, text
-from research_access.models import AccessRequest, Decision, Invitation, Message
+from research_access.models import (
+    AccessRequest,
+    Decision,
+    Invitation,
+    Message,
+    Proposal,
+    ProposalMove,
+)
 
 UNDO = timedelta(minutes=2)
 AT_ONCE = timedelta(0)
@@ -74,6 +81,21 @@ def preview_message(request: AccessRequest, said: str, language: str) -> text.Te
 
 def _message_context(request: AccessRequest, said: str) -> dict[str, str | int]:
     return {"text": said, "request_url": _url("access-request", request.key)}
+
+
+def tell_proposal(proposal: Proposal, move: ProposalMove) -> None:
+    """Queue the mail with the answer to a proposal."""
+    outbox.queue(
+        proposal.account,
+        f"proposal_{move.to_state}",
+        {
+            "what": proposal.what,
+            "answer": move.answer,
+            "proposals_url": _url("proposals"),
+            "catalogue_url": _url("catalogue"),
+        },
+        key=f"proposal:{move.pk}",
+    )
 
 
 def invite(invitation: Invitation, token: str) -> None:

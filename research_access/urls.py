@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from research_access.pages import invitations, labs, members, moves, requests, tokens
+from research_access.pages import invitations, labs, members, moves, proposals, requests, tokens
 
 urlpatterns = [
     path("access/", requests.my_requests, name="access"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("access/<uuid:key>/message/", moves.say, name="access-message"),
     path("access/<uuid:key>/withdraw/", moves.withdraw, name="access-withdraw"),
     path("access/<uuid:key>/again/", moves.again, name="access-again"),
+    path("proposals/", proposals.proposals, name="proposals"),
     path("labs/", labs.my_labs, name="labs"),
     path("labs/<uuid:key>/", labs.one_lab, name="lab"),
     path("labs/<uuid:key>/share/", labs.share, name="lab-share"),

@@ -17,11 +17,13 @@ pytestmark = pytest.mark.django_db
 BOTH = frozenset({Role.REVIEWER, Role.OPERATOR})
 LISTS = {
     "research_access.accessrequest": frozenset({Role.REVIEWER}),
+    "research_access.proposal": frozenset({Role.REVIEWER}),
     "research_access.savedreply": frozenset({Role.REVIEWER}),
     "research_access.lab": BOTH,
 }
 """Who opens a list; what is not named here is the operators'. Superusers open all."""
 DOORS = {
+    "admin:research_access_proposal_changelist": frozenset({Role.REVIEWER}),
     "admin:research_access_accessrequest_changelist": frozenset({Role.REVIEWER}),
     "admin:research_access_savedreply_changelist": frozenset({Role.REVIEWER}),
 }

@@ -4,10 +4,17 @@ from research_access.models.conversation import Message, SavedReply, Viewing
 from research_access.models.decision import Decision, HistoryIsFixed
 from research_access.models.invitation import Invitation
 from research_access.models.lab import Lab, LabMember, LabRole, LabState
+from research_access.models.proposal import (
+    PROPOSAL_MOVES,
+    Proposal,
+    ProposalMove,
+    ProposalState,
+)
 from research_access.models.request import OPEN_STATES, AccessRequest, Kind
 
 __all__ = [
     "OPEN_STATES",
+    "PROPOSAL_MOVES",
     "AccessRequest",
     "Decision",
     "HistoryIsFixed",
@@ -18,6 +25,9 @@ __all__ = [
     "LabRole",
     "LabState",
     "Message",
+    "Proposal",
+    "ProposalMove",
+    "ProposalState",
     "SavedReply",
     "Viewing",
 ]

@@ -34,6 +34,12 @@ from research_access.services.labs import (
     suspend_lab,
 )
 from research_access.services.moves import latest
+from research_access.services.proposals import (
+    Answer,
+    answer_proposal,
+    planned_proposals,
+    propose,
+)
 from research_access.services.requests import (
     apply_again,
     draft,
@@ -50,8 +56,10 @@ __all__ = [
     "DEFAULT_DAILY_FLOPS",
     "MAX_DAILY_FLOPS",
     "REVIEW_PERMISSION",
+    "Answer",
     "accept_invitation",
     "add_member",
+    "answer_proposal",
     "apply_again",
     "approve",
     "approved_flops",
@@ -66,6 +74,8 @@ __all__ = [
     "leave_lab",
     "median_wait",
     "open_request",
+    "planned_proposals",
+    "propose",
     "refuse_invitation",
     "reinstate_lab",
     "remove_member",

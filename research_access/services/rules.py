@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.utils.translation import gettext as _
 
 from accounts.models import Account, AccountState, Person
@@ -77,8 +79,13 @@ def require_impersonal(text: str, request: AccessRequest, *accounts: Account) ->
 
     Raises `BadMessage` if the text holds the full name or the address of one of the people.
     """
+    require_unnamed(text, [request.account_id, *(a.pk for a in accounts)], request.name)
+
+
+def require_unnamed(text: str, accounts: Iterable[int], *names: str) -> None:
+    """The same for the people behind these numbers, and for other names that they gave."""
     told = fold(text)
-    if any(known and fold(known) in told for known in _names(request, accounts)):
+    if any(known and fold(known) in told for known in _names(accounts, names)):
         raise BadMessage(
             _(
                 "A reason is kept even when the account is deleted, so it may hold no name and no"
@@ -87,9 +94,9 @@ def require_impersonal(text: str, request: AccessRequest, *accounts: Account) ->
         )
 
 
-def _names(request: AccessRequest, accounts: tuple[Account, ...]) -> list[str]:
-    people = Person.objects.filter(account__in=[request.account_id, *(a.pk for a in accounts)])
-    names = [request.name]
+def _names(accounts: Iterable[int], others: Iterable[str]) -> list[str]:
+    people = Person.objects.filter(account__in=list(accounts))
+    names = [*others]
     for email, name in people.values_list("email", "name"):
         names += [email, name]
     # A name of one word is too short to be told from other words.

@@ -23,7 +23,10 @@ from workunits.models import Hour, Measured
 pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ["home", "how", "your-data", "cost", "contact", "lend", "help", "terms", "privacy"]
+PUBLIC = [
+    *("home", "how", "catalogue", "your-data", "cost", "contact", "lend", "help"),
+    *("terms", "privacy"),
+]
 SENTENCE = {"en": "Do not send confidential data.", "vi": "Đừng gửi dữ liệu mật."}
 
 

@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 MENUS: dict[str, list[tuple[str, str | Promise]]] = {
     "public": [
         ("how", _("How it works")),
+        ("catalogue", _("Catalogue")),
         ("your-data", _("Your data")),
         ("lend", _("Lend a machine")),
         ("status", _("The network")),
