@@ -10,6 +10,10 @@ _JOINERS = "\u200c\u200d"
 """Format characters that belong to letters of Persian or to an emoji."""
 
 
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs by their category that are drawn as nothing."""
+
+
 def fold(text: str) -> str:
     """The text without case and marks, `đ` as `d`, spaces as one: for searching, not for showing.
 
@@ -24,8 +28,10 @@ def clean_name(text: str, most: int) -> str:
     """One line of at most `most` characters: NFC, without control or direction characters.
 
     Other white space becomes single spaces. What is too long is cut, never in the midst of a letter
-    and its marks.
+    and its marks. A line in which nothing can be seen is empty.
     """
+    if not is_seen(text):
+        return ""
     line = " ".join("".join(c if _printed(c) else _gap(c) for c in text).split())
     composed = unicodedata.normalize("NFC", line)
     if len(composed) <= most:
@@ -34,6 +40,11 @@ def clean_name(text: str, most: int) -> str:
     while end > 0 and (unicodedata.combining(composed[end]) or composed[end] in _JOINERS):
         end -= 1
     return composed[:end].rstrip()
+
+
+def is_seen(text: str) -> bool:
+    """Whether something of a text is drawn: a letter, a digit, a sign."""
+    return any(unicodedata.category(c)[0] not in "CMZ" and c not in _BLANKS for c in text)
 
 
 def _printed(character: str) -> bool:

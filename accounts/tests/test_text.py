@@ -35,6 +35,8 @@ def test_decomposed_equals_composed() -> None:
         ("<b>Ada</b>", "<b>Ada</b>"),
         (JOINED, JOINED),
         ("\u2028", ""),
+        ("\u200d", ""),
+        (" \u3164\ufe0f \u2800\u0301", ""),
     ],
 )
 def test_clean(given_name: str, clean: str) -> None:
