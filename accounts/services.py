@@ -38,11 +38,15 @@ MAX_LABEL = 200
 
 def folded(email: str) -> str:
     """The form in which an address is kept and compared. Raises `BadMessage`."""
-    address = unicodedata.normalize("NFC", email.strip().casefold())
+    typed = unicodedata.normalize("NFC", email.strip())
+    address = typed.casefold()
     try:
         validate_email(address)
     except ValidationError:
         raise BadMessage("This is not an e-mail address.") from None
+    if address != typed.lower():
+        # Folding made other letters of them, as `ss` of `ß`: the mail would go to somebody else.
+        raise BadMessage("This is not an e-mail address.")
     return address
 
 

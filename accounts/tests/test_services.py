@@ -28,7 +28,11 @@ def test_one_account_for_each_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "email", ["", "ada", "ada@", "@example.org", "a b@example.org", "a@b\n.org"]
+    "email",
+    [
+        *("", "ada", "ada@", "@example.org", "a b@example.org", "a@b\n.org"),
+        *("stra\u00dfe@example.org", "\u017fam@example.org", "ada@stra\u00dfe.example"),
+    ],
 )
 def test_not_an_address(email: str) -> None:
     with pytest.raises(BadMessage):
