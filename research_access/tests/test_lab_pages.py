@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -185,8 +186,12 @@ def test_invitation_by_clicking(client: Client, lab: Lab) -> None:
     assert "guest@example.org" not in refused.content.decode()
     guest = logged_in(accounts.create_account("guest@example.org"))
     assert ">Lab</bdi>”" in guest.get(link[1]).content.decode()
-    assert guest.post(link[1], {"action": "accept"})["Location"] == address(lab)
-    assert guest.post(link[1], {"action": "accept"}).status_code == 404
+    form = {"action": "accept", "lab": str(lab.key)}
+    for _ in range(2):  # the form sent twice
+        assert guest.post(link[1], form)["Location"] == address(lab)
+    for other in ({}, {"lab": "\0"}, {"lab": str(uuid4())}):
+        assert guest.post(link[1], {"action": "accept"} | other).status_code == 404
+    assert stranger.post(link[1], form).status_code == 404
     assert guest.get(address(lab)).status_code == 200
     bad = client.post(address(lab, "invite/"), {"email": "no address"})
     assert bad.status_code == 422
