@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language, ngettext
 
@@ -15,10 +20,23 @@ from accounts.login import Visitor
 from accounts.models import Account
 from goblin_wire.problems import RateLimited
 
+View = Callable[..., HttpResponse]
+
 BROWSER = "browser"
 _BROWSER_S = 30 * 24 * 3600
 _BROWSER_BYTES = 24
 _BROWSER_MOST = 64
+
+
+def posted(view: View) -> View:
+    """Something that a button of the account page does; whoever comes to its address otherwise, as
+    after a log-in on the way, is led to that page."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, **parts: Any) -> HttpResponse:
+        return view(request, **parts) if request.method == "POST" else redirect("account")
+
+    return login_required(answer)
 
 
 def account_of(request: HttpRequest) -> Account:

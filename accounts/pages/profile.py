@@ -10,12 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts import browsers, factors, services
 from accounts.forms import ProfileForm
 from accounts.models import Account, ApiToken, Person
-from accounts.pages.common import account_of
+from accounts.pages.common import account_of, posted
 
 PROFILE = ("name", "shown_name", "language", "time_zone")
 TOKENS_SHOWN = 100
@@ -62,15 +62,13 @@ def _tokens(account: Account) -> list[ApiToken]:
     return list(good.select_related("lab").order_by("-created")[:TOKENS_SHOWN])
 
 
-@login_required
-@require_POST
+@posted
 def end_session(request: HttpRequest, key: str) -> HttpResponse:
     browsers.end(account_of(request), key)
     return redirect("account")
 
 
-@login_required
-@require_POST
+@posted
 def log_out_everywhere(request: HttpRequest) -> HttpResponse:
     """This browser included."""
     services.log_out_everywhere(account_of(request))
@@ -78,8 +76,7 @@ def log_out_everywhere(request: HttpRequest) -> HttpResponse:
     return redirect("login")
 
 
-@login_required
-@require_POST
+@posted
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     services.revoke_token(get_object_or_404(ApiToken, pk=token_id, account=account_of(request)))
     return redirect("account")
