@@ -1,4 +1,4 @@
-"""The mails about requests and labs: in both languages, with the link, without a word too many."""
+"""The mails of this app: in both languages, with the link, without a word too many."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpugoblin_site.mail import text
+from research_access.models import ProposalState
 
 TEMPLATES = Path(__file__).parents[1] / "templates" / "mail"
 NAMES = sorted(path.stem for path in TEMPLATES.glob("*.txt"))
@@ -18,6 +19,10 @@ FACTS: dict[str, str | int] = {
     "labs_url": "https://site.example/labs/",
     "url": "https://site.example/invitations/x/",
     "lab": "Phòng <Lab>",
+    "what": "Tích ma trận thưa <A> & B",
+    "answer": "Vì 1 < 2 & “thế”.",
+    "proposals_url": "https://site.example/proposals/",
+    "catalogue_url": "https://site.example/catalogue/",
     "days": 7,
     "again": 0,
 }
@@ -25,7 +30,9 @@ FACTS: dict[str, str | int] = {
 
 def test_there_is_one_for_every_move() -> None:
     moves = {"submitted", "info_asked", "approved", "declined", "withdrawn", "revoked"}
-    assert {f"access_{move}" for move in moves} | {"access_message", "lab_invitation"} == set(NAMES)
+    answers = {f"proposal_{state}" for state in ProposalState.values if state != ProposalState.OPEN}
+    others = {"access_message", "lab_invitation"}
+    assert {f"access_{move}" for move in moves} | answers | others == set(NAMES)
 
 
 @pytest.mark.parametrize("again", [0, 1])

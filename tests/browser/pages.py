@@ -52,8 +52,13 @@ class Place:
 
 
 PUBLIC = (
-    *(Place(name) for name in ("home", "how", "your-data", "cost", "contact", "lend", "help")),
+    *(
+        Place(name)
+        for name in ("home", "how", "catalogue", "your-data", "cost", "contact", "lend", "help")
+    ),
     *(Place(name) for name in ("terms", "privacy", "status", "leaderboard", "login")),
+    Place("catalogue", query="?q=norm", state="found"),
+    Place("catalogue", query="?q=quaternion", state="nothing"),
     Place("/no/such/page/", state="404", status=404),
 )
 
@@ -61,7 +66,7 @@ OWN = (
     *(Place(name, NEWCOMER) for name in ("start", "account", "account-export", "account-delete")),
     *(
         Place(name, NEWCOMER, state="empty")
-        for name in ("machines", "contribution", "access", "labs")
+        for name in ("machines", "contribution", "access", "labs", "proposals")
     ),
     Place("login-code", EXPECTED),
     Place("second-factor", NEWCOMER, state="none"),
@@ -85,6 +90,7 @@ OWN = (
     ),
     Place("access", RESEARCHER),
     Place("access-request", RESEARCHER, "request_approved", state="approved"),
+    Place("proposals", RESEARCHER),
     Place("labs", RESEARCHER),
     Place("lab", RESEARCHER, "lab"),
     Place("lab-jobs", RESEARCHER, "lab"),

@@ -28,7 +28,7 @@ from goblin_wire.signin import SignInStart
 from goblin_wire.states import VerdictKind
 from goblin_wire.tokens import Scope
 from research_access import services as access
-from research_access.models import Lab, SavedReply
+from research_access.models import Lab, ProposalState, SavedReply
 from research_access.services.invitations import token_hash
 from tests.browser.people import cookies_of
 from workunits import switches
@@ -99,6 +99,7 @@ def build(world: World) -> None:
         text_vi="Mỗi ma trận lớn cỡ nào?",
     )
     lab = requests_of(world, reviewer)
+    proposals_of(world, reviewer)
     switch_of(world, reviewer)
     computation(world, lab, volunteer)
 
@@ -134,6 +135,23 @@ def requests_of(world: World, reviewer: Account) -> Lab:
     access.decline(made["declined"], reviewer, "Việc tính này cần dữ liệu mật.")
     access.approve(made["approved"], reviewer)
     return lab_of(world)
+
+
+def proposals_of(world: World, reviewer: Account) -> None:
+    """One of the researcher's proposals in each state, the open one last."""
+    researcher = world.people["researcher"]
+    for state in (ProposalState.DECLINED, ProposalState.PLANNED, ProposalState.BUILT, None):
+        row = access.propose(
+            researcher,
+            what=f"Tích ma trận thưa với ma trận dày ({state or 'mới'})",
+            purpose="Truyền nhiệt trong thanh kim loại.\nHiện tính bằng scipy.",
+            reference="https://vien-toan.example.vn/bai-bao",
+            size="40 000 x 40 000",
+        )
+        if state is not None:
+            titles = ("Tích ma trận thưa", "Tích ma trận thưa")
+            answer = access.Answer(state, "Cảm ơn bạn đã viết.", *titles)
+            access.answer_proposal(row, reviewer, answer)
 
 
 def lab_of(world: World) -> Lab:

@@ -16,7 +16,16 @@ from accounts.models import Account, ApiToken, Person
 from goblin_wire.states import LeaseState, Policy, UnitState
 from goblin_wire.tokens import Scope
 from gpugoblin_site.mail.models import OutboxMail
-from research_access.models import AccessRequest, Decision, Invitation, Lab, LabMember, Message
+from research_access.models import (
+    AccessRequest,
+    Decision,
+    Invitation,
+    Lab,
+    LabMember,
+    Message,
+    Proposal,
+    ProposalMove,
+)
 from workunits.models import CreditDay, Device, Host, Job, JobHour, Lease, Standing, Unit
 
 Row = TypeVar("Row", bound=models.Model)
@@ -87,6 +96,15 @@ def requests(number: int, reviewer: Account, state: str = "submitted") -> list[A
         AccessRequest,
         ({"account": r.account, "state": "declined", "submitted": now} for r in made[::3]),
     )
+    return made
+
+
+def proposals(number: int, account: Account) -> list[Proposal]:
+    """Planned proposals of one person, each with its answer."""
+    row = {"account": account, "state": "planned", "what": "Tích thưa", "purpose": "Truyền nhiệt."}
+    made = make(Proposal, (row | {"title_en": "Sparse", "title_vi": "Thưa"} for _ in range(number)))
+    move = {"actor": account, "from_state": "open", "to_state": "planned", "answer": "Có."}
+    make(ProposalMove, (move | {"proposal": each} for each in made))
     return made
 
 

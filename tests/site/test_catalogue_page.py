@@ -18,6 +18,8 @@ from gpugoblin_site.pages import operators
 from gpugoblin_site.pages.families import FAMILIES, KINDS
 from opgraph.catalogue import OPERATORS
 from opgraph.catalogue.description import describe
+from opgraph.errors import GraphError
+from opgraph.tensors import TensorType
 from research_access import services
 from research_access.models import Kind, ProposalState
 from research_access.services import Answer
@@ -27,10 +29,9 @@ LANGUAGES = [code for code, _ in settings.LANGUAGES]
 MEDIAN_S = 0.050
 
 
-def page(client: Client, query: str = "", language: str = "en", **headers: str) -> str:
-    answer = client.get(
-        "/catalogue/", {"q": query} if query else {}, HTTP_ACCEPT_LANGUAGE=language, **headers
-    )  # type: ignore[arg-type]
+def page(client: Client, query: str = "", language: str = "en", *, moving: bool = False) -> str:
+    headers = {"Accept-Language": language} | ({"HX-Request": "true"} if moving else {})
+    answer = client.get("/catalogue/", {"q": query} if query else {}, headers=headers)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -135,7 +136,7 @@ def test_hostile_searches(client: Client, query: str) -> None:
 
 
 def test_a_moving_page_gets_what_was_found_only(client: Client) -> None:
-    part = page(client, "matmul", HTTP_HX_REQUEST="true")
+    part = page(client, "matmul", moving=True)
     assert "<html" not in part
     assert named(part)[0] == "matmul"
     assert 'hx-swap-oob="innerHTML"' in part
@@ -177,6 +178,19 @@ def test_it_is_quick(client: Client, django_assert_max_num_queries: Any) -> None
             page(client, query)
             took.append(time.perf_counter() - started)
         assert statistics.median(took) < MEDIAN_S
+
+
+@pytest.mark.parametrize("name", ["add", "matmul", "equal", "where"])
+def test_nothing_is_converted_silently(name: str) -> None:
+    operator = OPERATORS[name]
+    same = [TensorType("float32", (4, 4))] * 2
+    if name == "where":
+        same = [TensorType("bool", (4, 4)), *same]
+    assert operator.infer(same, {})
+    for other in (TensorType("float64", (4, 4)), TensorType("float32", (1, 4))):
+        with pytest.raises(GraphError):
+            operator.infer([*same[:-1], other], {})
+    assert {"astype", "broadcast_to"} <= set(OPERATORS)
 
 
 def test_words_are_few() -> None:

@@ -39,6 +39,7 @@ class Scene(NamedTuple):
     def grow(self, number: int) -> None:
         """So many rows more of everything that a list shows."""
         crowd.requests(number, self.reviewer)
+        crowd.proposals(number, self.researcher)
         crowd.labs(self.researcher, self.lab.request, number)
         crowd.members(self.lab, number)
         jobs = crowd.jobs(self.lab, number)
@@ -100,6 +101,7 @@ def of_lab(name: str) -> Callable[[Scene], str]:
 LISTS: dict[str, tuple[str, str | Callable[[Scene], str]]] = {
     "access": ("researcher", "access"),
     "account": ("researcher", "account"),
+    "catalogue": ("researcher", "catalogue"),
     "contribution": ("researcher", "contribution"),
     "home": ("researcher", "home"),
     "lab": ("researcher", of_lab("lab")),
@@ -107,6 +109,7 @@ LISTS: dict[str, tuple[str, str | Callable[[Scene], str]]] = {
     "labs": ("researcher", "labs"),
     "leaderboard": ("researcher", "leaderboard"),
     "machines": ("researcher", "machines"),
+    "proposals": ("researcher", "proposals"),
     "start": ("researcher", "start"),
     "status": ("researcher", "status"),
     "admin": ("reviewer", "admin:index"),
