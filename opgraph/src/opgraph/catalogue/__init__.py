@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from opgraph.catalogue import (
     arithmetic,
+    batch_normalisation,
     casts,
     comparison,
     control,
@@ -24,6 +25,7 @@ from opgraph.catalogue import (
     rounding,
     scans,
     shaping,
+    solving,
     sorting,
     transcendental,
 )
@@ -43,6 +45,7 @@ _FAMILIES = (
     sorting,
     integers,
     linear_algebra,
+    solving,
     shaping,
     joining,
     making,
@@ -51,6 +54,7 @@ _FAMILIES = (
     random,
     neural,
     normalisation,
+    batch_normalisation,
     convolution,
     pooling,
     control,
