@@ -24,6 +24,8 @@ from tests.browser.visitors import LANGUAGES, Visitors
 
 WIDTHS = (ViewportSize(width=390, height=844), ViewportSize(width=1280, height=900))
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+TALLEST = 6000
+"""Pixels of a page that a picture shows; the catalogue is ten times as long."""
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Screenshots</title><style>
 body {{ font: 14px sans-serif; background: #777 }} figure {{ display: inline-block; margin: 4px;
 vertical-align: top }}</style>{}</html>
@@ -77,7 +79,12 @@ def take(page: Page, folder: Path, name: str) -> None:
         page.emulate_media(color_scheme=theme)
         for size in WIDTHS:
             page.set_viewport_size(size)
-            page.screenshot(path=folder / f"{name}-{theme}-{size['width']}.png", full_page=True)
+            height = min(page.evaluate("document.documentElement.scrollHeight"), TALLEST)
+            page.screenshot(
+                path=folder / f"{name}-{theme}-{size['width']}.png",
+                full_page=True,
+                clip={"x": 0, "y": 0, "width": size["width"], "height": height},
+            )
 
 
 def index(places: Iterable[Place]) -> str:

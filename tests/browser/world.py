@@ -140,10 +140,11 @@ def requests_of(world: World, reviewer: Account) -> Lab:
 def proposals_of(world: World, reviewer: Account) -> None:
     """One of the researcher's proposals in each state, the open one last."""
     researcher = world.people["researcher"]
-    for state in (ProposalState.DECLINED, ProposalState.PLANNED, ProposalState.BUILT, None):
+    states = (ProposalState.DECLINED, ProposalState.PLANNED, ProposalState.BUILT, None)
+    for number, state in enumerate(states, start=1):
         row = access.propose(
             researcher,
-            what=f"Tích ma trận thưa với ma trận dày ({state or 'mới'})",
+            what=f"Tích ma trận thưa với ma trận dày, cỡ {number}",
             purpose="Truyền nhiệt trong thanh kim loại.\nHiện tính bằng scipy.",
             reference="https://vien-toan.example.vn/bai-bao",
             size="40 000 x 40 000",
