@@ -107,6 +107,23 @@ def test_guesses_are_limited_for_all_workers(operator: Account) -> None:
     assert type_code(other, away, shown_by_the_app())[0] == 400
 
 
+def test_what_allauth_says_is_said_in_vietnamese(operator: Account) -> None:
+    operator.person.language = "vi"
+    operator.person.save()
+    browser = logged_in(operator)
+    setting_up = "/account/second-factor/"
+    assert "Mã không đúng." in answer_to(browser, setting_up, "000000")
+    factors.set_up(operator, SECRET)
+    told = [answer_to(browser, f"{setting_up}check/", "000000") for _ in range(6)]
+    assert "Mã không đúng." in told[0]
+    assert "Quá nhiều lần đăng nhập không thành công." in told[-1]
+
+
+def answer_to(browser: Client, url: str, code: str) -> str:
+    page = browser.get(url).content.decode()
+    return browser.post(url, fields(page) | {"code": code}).content.decode()
+
+
 def test_a_recovery_code_works_once(operator: Account) -> None:
     codes = factors.set_up(operator, SECRET)
     browser, away = with_mailed_code(operator)
