@@ -50,7 +50,7 @@ class DeletionForm(forms.Form):
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete_page(request: HttpRequest) -> HttpResponse:
     """Say what goes and what stays; by POST with the address, delete."""
     account = account_of(request)

@@ -23,7 +23,7 @@ from research_access.models import Lab
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Show what asks for a token (`?code=`); decide by POST."""
     try:

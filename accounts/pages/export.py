@@ -23,10 +23,10 @@ EXPORTS = Limit("exports of an account", 6, timedelta(hours=1))
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def export_page(request: HttpRequest) -> HttpResponseBase:
     """Say what the file holds; by POST, give it."""
-    if request.method == "GET":
+    if request.method != "POST":
         return _page(request)
     account = account_of(request)
     try:

@@ -51,7 +51,7 @@ class FirstCode(ActivateTOTPForm):  # type: ignore[misc]
 
 @never_cache
 @login_stage_required(stage=AuthenticateStage.key, redirect_urlname="login")  # type: ignore[untyped-decorator]
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def authenticate(request: HttpRequest) -> HttpResponse:
     """The step of a log-in after the mailed code, for who has a second factor."""
     stage = request._login_stage  # type: ignore[attr-defined]
@@ -65,7 +65,7 @@ def authenticate(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest) -> HttpResponse:
     """For a session that began before the second factor was set up elsewhere."""
     account = account_of(request)
@@ -82,7 +82,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("code")
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set one up, or see and change the one there is."""
     account = account_of(request)

@@ -32,7 +32,7 @@ AGAIN = "again"
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def login_page(request: HttpRequest) -> HttpResponse:
     """Ask for the address; `?next=` is where to go afterwards, `?again=1` asks those within too."""
     following = safe(request, request.GET.get("next", ""))
@@ -64,7 +64,7 @@ def _address_page(request: HttpRequest, form: EmailForm, status: int = 200) -> H
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def code_page(request: HttpRequest) -> HttpResponse:
     """Ask for the code; right, it logs in."""
     visitor = visitor_of(request)

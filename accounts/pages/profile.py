@@ -23,7 +23,7 @@ TOKENS_SHOWN = 100
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def account_page(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     person = get_object_or_404(Person, account=account)

@@ -367,6 +367,16 @@ def test_a_visitor_leaves_no_session_behind(browser: Client) -> None:
     assert browser.cookies["browser"]["samesite"] == "Lax"
 
 
+@pytest.mark.parametrize("path", ["/login/", "/account/", "/account/export/", "/sign-in/"])
+def test_programs_may_ask_for_the_head_of_a_page(browser: Client, path: str) -> None:
+    confirm(browser, ask(browser, "ada@example.org"), mailed_code())
+    for client in (Client(), browser):
+        whole, head = client.get(path), client.head(path)
+        assert head.status_code == whole.status_code
+        assert head.headers.get("Content-Type") == whole.headers.get("Content-Type")
+        assert not head.content
+
+
 def test_the_language_of_a_new_account_is_the_pages(browser: Client) -> None:
     browser.defaults["HTTP_ACCEPT_LANGUAGE"] = "vi"
     page = ask(browser, "ada@example.org")

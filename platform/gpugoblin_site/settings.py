@@ -168,6 +168,8 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "accounts_cache",
+        # Beyond so many it forgets counts of guesses: nobody should be able to make it forget.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
 
