@@ -201,7 +201,7 @@ class ProposalForm(forms.Form):
     """A proposal for the catalogue; the lengths are those that `services.propose` takes."""
 
     what = forms.CharField(
-        label=_("What does your research need?"),
+        label=_("What is missing"),
         max_length=200,
         help_text=_(
             "An operator, a type of number or a kind of computation, for instance: sparse matrix"

@@ -123,6 +123,17 @@ class ProposalAdmin(MovedByServices, ProposalAdminBase):
         made = super().get_form(request, obj, change, **options)
         return type("AnswerOfReviewer", (made,), {"reviewer": reviewer_of(request)})
 
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """One button: an answer is sent, and not sent and edited on."""
+        shown = {"title": gettext("Proposal"), "show_save_and_continue": False}
+        return super().changeform_view(request, object_id, form_url, shown | (extra_context or {}))
+
     def save_model(self, request: HttpRequest, obj: Proposal, form: Any, _change: bool) -> None:
         services.answer_proposal(obj, reviewer_of(request), form.said)
 

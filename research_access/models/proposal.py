@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NoReturn
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from research_access.models.decision import HistoryIsFixed
 
@@ -76,7 +76,7 @@ class Proposal(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"proposal {self.pk}"
+        return gettext("proposal {number}").format(number=self.pk)
 
     def title(self, language: str) -> str:
         """The public title in a language; English where it is neither."""
