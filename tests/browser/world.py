@@ -37,6 +37,8 @@ from workunits.tests.world import Researcher, done, season, verdict
 from workunits.tests.world import Volunteer as Machine
 
 LANGUAGES = ("en", "vi")
+VERSION = "0.1.0"
+"""Of the machine's client."""
 ANSWERS: dict[str, Any] = {
     "name": "Nguyễn Thị Hoài Thu",
     "institution": "Viện Toán học Hà Nội",
@@ -180,8 +182,8 @@ def computation(world: World, lab: Lab, account: Account) -> None:
     researcher.come_online()
     machine = Machine(Principal(account.pk, account.key, 0))
     researcher.job(8, flops=10**12)
-    leases = machine.ask(6, label="máy bàn", version="goblin-client 0.1.0").leases
-    machine.ask(done=[done(lease) for lease in leases])
+    leases = machine.ask(6, label="máy bàn", version=VERSION).leases
+    machine.ask(done=[done(lease) for lease in leases], version=VERSION)
     researcher.judge(
         *(verdict(lease) for lease in leases[1:]),
         verdict(leases[0], VerdictKind.REJECTED, code="wrong_entry"),
