@@ -22,7 +22,8 @@ from gpugoblin_site.mail import delivery, outbox
 from gpugoblin_site.mail.models import MailState, OutboxMail
 from research_access import services as access
 from research_access.management.commands.make_network_people import COMPLETE
-from research_access.models import Lab, LabRole
+from research_access.models import Lab, LabRole, ProposalState
+from research_access.services import proposals
 from workunits.models import (
     CreditDay,
     CreditEntry,
@@ -60,6 +61,7 @@ class World:
         self.browser = self._logged_in()
         self._signs_in()
         self._researches()
+        self._proposes()
         self._computes()
         self._gets_mail()
         self._is_looked_after()
@@ -108,6 +110,13 @@ class World:
         again = access.apply_again(request, self.account)
         access.save_draft(again, self.account, purpose="More of what Zebrina computes.")
         self._shares_labs()
+
+    def _proposes(self) -> None:
+        proposal = proposals.propose(
+            self.account, what="Stripes of zebras", purpose="Zebrina's work", reference="quagga"
+        )
+        answer = proposals.Answer(ProposalState.DECLINED, "Not for now.")
+        proposals.answer_proposal(proposal, self.reviewer, answer)
 
     def _shares_labs(self) -> None:
         """A lab of somebody else that the person is in, one that a colleague inherits, and an
