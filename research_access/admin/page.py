@@ -16,6 +16,7 @@ from research_access.admin import decide, facts, forms, viewing
 from research_access.admin.decide import Move, Said
 from research_access.admin.people import language_of, reviewer_of
 from research_access.models import AccessRequest, Decision, SavedReply
+from research_access.pages.common import told
 
 if TYPE_CHECKING:
     from research_access.admin.queue import AccessRequestAdmin
@@ -141,7 +142,7 @@ def _page(
         "opts": admin.opts,
         "chosen": form.move.code if form else "",
         "preview": preview,
-        "problem": problem.detail if problem else "",
+        "problem": told(problem) if problem else "",
         "reads_in": _language_name(known["reads"]),
     }
     return render(request, TEMPLATE, context, status=problem.status if problem else status)

@@ -12,11 +12,13 @@ from django.core import mail as sent
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from accounts.limits import Limit
 from accounts.models import Account
 from gpugoblin_site.mail import delivery
 from gpugoblin_site.mail.models import MailState, OutboxMail
+from gpugoblin_site.sentences import of_code
 from research_access import services
 from research_access.models import AccessRequest, Decision, Message, SavedReply
 from research_access.tests.reviewing import (
@@ -130,6 +132,25 @@ def test_a_message_decides_nothing(desk: Client, minh: AccessRequest, lan: Accou
     assert minh.state == "submitted"
     assert Message.objects.get().author == lan
     assert "We read it tomorrow." in page
+
+
+def test_too_many_messages_are_told_in_the_reviewers_language(
+    desk: Client, minh: AccessRequest, lan: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = Limit("messages, one in a test", 1, timedelta(hours=1))
+    monkeypatch.setattr("research_access.services.requests.MESSAGES", limit)
+    lan.person.language = "vi"
+    lan.person.save()
+    decide(desk, minh, "tell", "Một.")
+    page = decide(desk, minh, "tell", "Hai.")
+    assert "Too many" not in page
+    assert of_code_in_vietnamese("rate_limited") in page
+    assert "Hai.</textarea>" in page
+
+
+def of_code_in_vietnamese(code: str) -> str:
+    with translation.override("vi"):
+        return of_code(code)
 
 
 def test_a_name_in_a_reason_is_refused_and_the_text_kept(desk: Client, minh: AccessRequest) -> None:
