@@ -12,14 +12,14 @@ from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import services
 from accounts.limits import Limit, hidden, network_of
 from accounts.models import Account, AccountState, LoginAttempt, LoginCode
-from goblin_wire.problems import AccountSuspended
+from goblin_wire.problems import AccountSuspended, RateLimited
 from gpugoblin_site.mail import outbox
 from gpugoblin_site.mail.models import MailState
 
@@ -80,19 +80,36 @@ class Visitor:
 def begin(email: str, visitor: Visitor, following: str = "") -> LoginAttempt:
     """Send a code to an address. Raises `BadMessage` or `RateLimited`."""
     address = services.folded(email)
-    known = _of_browser(visitor).filter(email=address, created__gt=timezone.now() - TWICE).first()
-    if known is not None:
-        return known
-    _count_mail(address, visitor)
-    with transaction.atomic():
-        attempt = LoginAttempt.objects.create(
-            browser_hash=_browser_hash(visitor),
-            email=address,
-            following=following if len(following) <= MOST_FOLLOWING else "",
-            expires=timezone.now() + LIFETIME,
-        )
-        _send_code(attempt, visitor)
+    attempt, is_new = _attempt_of(address, visitor, following)
+    if is_new:
+        try:
+            _count_mail(address, visitor)
+        except RateLimited:
+            attempt.delete()
+            raise
+        with transaction.atomic():
+            _send_code(attempt, visitor)
     return attempt
+
+
+@transaction.atomic
+def _attempt_of(email: str, visitor: Visitor, following: str) -> tuple[LoginAttempt, bool]:
+    """The attempt that this form began a moment ago, or a new one; whether it is new."""
+    browser = _browser_hash(visitor)
+    with connection.cursor() as cursor:
+        # A form that is sent twice at once: the second one finds what the first has made.
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [browser])
+    since = timezone.now() - TWICE
+    known = _of_browser(visitor).filter(email=email, created__gt=since).first()
+    if known is not None:
+        return known, False
+    attempt = LoginAttempt.objects.create(
+        browser_hash=browser,
+        email=email,
+        following=following if len(following) <= MOST_FOLLOWING else "",
+        expires=timezone.now() + LIFETIME,
+    )
+    return attempt, True
 
 
 def waiting(visitor: Visitor, attempt_id: UUID | None = None) -> LoginAttempt | None:

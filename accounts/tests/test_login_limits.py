@@ -22,6 +22,7 @@ from accounts.models import Account, LoginAttempt, LoginCode
 from accounts.tests.browsing import code_in, mailed_code, wrong_for
 from goblin_wire.problems import RateLimited
 from gpugoblin_site.mail import delivery
+from gpugoblin_site.mail.models import OutboxMail
 
 pytestmark = pytest.mark.django_db
 AtOnce = Callable[[int, Callable[[], Any]], list[Any]]
@@ -152,6 +153,13 @@ def test_parallel_guesses_are_three_and_no_more(at_once: AtOnce) -> None:
     assert answers.count((Refusal.WRONG, 2)) == answers.count((Refusal.WRONG, 1)) == 1
     assert sorted({answer[0] for answer in answers}) == [Refusal.ENDED, Refusal.WRONG]
     assert LoginAttempt.objects.get().wrong == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_sent_many_times_at_once_sends_one_mail(at_once: AtOnce) -> None:
+    answers = at_once(6, lambda: login.begin("ada@example.org", visitor()).pk)
+    assert len(set(answers)) == 1
+    assert LoginCode.objects.count() == OutboxMail.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
