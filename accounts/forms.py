@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
+from accounts.fields import TextField
 from accounts.models.account import NAME_MOST, SHOWN_NAME_MOST
 from accounts.text import clean_name
 from accounts.zones import time_zones
@@ -82,14 +83,14 @@ class LongSelect(forms.Select):
 class ProfileForm(forms.Form):
     """What an account shows and how pages speak to it."""
 
-    name = forms.CharField(
+    name = TextField(
         label=_("Name"),
         max_length=NAME_MOST,
         required=False,
         help_text=_("As you write it yourself. Reviewers and the members of your labs see it."),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
-    shown_name = forms.CharField(
+    shown_name = TextField(
         label=_("Name on the leaderboard"),
         max_length=SHOWN_NAME_MOST,
         required=False,

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields import TextField
 from research_access.models import AccessRequest, Kind
 from research_access.services.labs import MAX_NAME
 from research_access.services.requests import commercial
@@ -37,34 +38,34 @@ def flops_of(pflop: Decimal | None) -> int | None:
 class RequestForm(forms.Form):
     """A request for access. With `partial` nothing has to be filled in: for keeping a draft."""
 
-    name = forms.CharField(
+    name = TextField(
         label=_("Name"),
         max_length=200,
         help_text=_("As your institution knows you."),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
-    institution = forms.CharField(
+    institution = TextField(
         label=_("Institution"),
         max_length=200,
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
-    position = forms.CharField(
+    position = TextField(
         label=_("Position"),
         max_length=120,
         help_text=_("For instance: doctoral student, lecturer, research engineer."),
         widget=forms.TextInput(attrs={"autocomplete": "organization-title"}),
     )
-    web_page = forms.CharField(
+    web_page = TextField(
         label=_("Web page"),
         max_length=500,
         required=False,
         help_text=_("A page of your institution, your group or your own that shows your work."),
         widget=forms.TextInput(attrs={"autocomplete": "url", "inputmode": "url"}),
     )
-    field = forms.CharField(
+    field = TextField(
         label=_("Field of research"), max_length=200, widget=forms.TextInput(attrs=AUTOSAVED)
     )
-    purpose = forms.CharField(
+    purpose = TextField(
         label=_("What will be computed"),
         max_length=10_000,
         help_text=_(
@@ -82,7 +83,7 @@ class RequestForm(forms.Form):
             " be used yet; tick them if you would."
         ),
     )
-    size = forms.CharField(
+    size = TextField(
         label=_("Size"),
         max_length=2000,
         help_text=_(
@@ -187,7 +188,7 @@ SHOWN = {
 class MessageForm(forms.Form):
     """A message about a request; `answer` where it answers a question."""
 
-    text = forms.CharField(
+    text = TextField(
         label=_("Your message"), max_length=MAX_TEXT, widget=forms.Textarea(attrs={"rows": 5})
     )
 
@@ -200,7 +201,7 @@ class MessageForm(forms.Form):
 class ProposalForm(forms.Form):
     """A proposal for the catalogue; the lengths are those that `services.propose` takes."""
 
-    what = forms.CharField(
+    what = TextField(
         label=_("What is missing"),
         max_length=200,
         help_text=_(
@@ -209,20 +210,20 @@ class ProposalForm(forms.Form):
         ),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    purpose = forms.CharField(
+    purpose = TextField(
         label=_("What for"),
         max_length=MAX_TEXT,
         help_text=_("What you would compute with it, and how you do it today."),
         widget=forms.Textarea(attrs={"rows": 5}),
     )
-    reference = forms.CharField(
+    reference = TextField(
         label=_("Where it is described"),
         max_length=500,
         required=False,
         help_text=_("A paper, a function of a library, a page."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    size = forms.CharField(
+    size = TextField(
         label=_("How large"),
         max_length=500,
         required=False,
@@ -234,7 +235,7 @@ class ProposalForm(forms.Form):
 class LabForm(forms.Form):
     """A new lab."""
 
-    name = forms.CharField(
+    name = TextField(
         label=_("Name of the lab"),
         max_length=MAX_NAME,
         help_text=_("Its members, whom you invite and the operators read it. Volunteers never do."),
@@ -266,7 +267,7 @@ class InvitationForm(forms.Form):
 class TokenForm(forms.Form):
     """What a new token is for."""
 
-    label = forms.CharField(
+    label = TextField(
         label=_("What it is for"),
         max_length=120,
         help_text=_("For instance the name of the machine that will use it."),

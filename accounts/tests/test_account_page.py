@@ -69,6 +69,15 @@ def test_names(account: Account, typed: str, kept: str, searched: str) -> None:
     assert "<script>alert" not in page_of(browser)
 
 
+def test_marks_that_come_apart_are_not_counted(account: Account) -> None:
+    name = "ấ" * 60
+    apart = unicodedata.normalize("NFD", name)
+    facts = FACTS | {"name": apart, "shown_name": apart}
+    assert logged_in(account).post("/account/", facts).status_code == 302
+    account.person.refresh_from_db()
+    assert (account.person.name, account.person.shown_name) == (name, name)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -218,6 +218,9 @@ def test_decomposed_input_equals_composed(client: Client) -> None:
     post(client, row, "save", name="A\u0301nh", purpose="Tie\u0302\u0301ng Vie\u0323\u0302t")
     row.refresh_from_db()
     assert (row.name, row.purpose) == ("Ánh", "Tiếng Việt")
+    post(client, row, "save", name="a\u0302\u0301" * 200)
+    row.refresh_from_db()
+    assert row.name == "ấ" * 200, "marks that come apart are not counted"
 
 
 def test_question_and_answer(client: Client, submitted: AccessRequest, reviewer: Account) -> None:

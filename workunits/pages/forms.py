@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.fields import TextField
 from accounts.text import clean_name
 from workunits.hosts import LABEL_MOST
 
@@ -13,7 +14,7 @@ from workunits.hosts import LABEL_MOST
 class LabelForm(forms.Form):
     """Another name for a machine."""
 
-    label = forms.CharField(
+    label = TextField(
         label=pgettext_lazy("machine", "Name"),
         required=False,
         help_text=_(
