@@ -2,7 +2,7 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt lock openapi messages screenshots clean \
+.PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance clean \
         bench-matmul bench-dispatch bench-verification bench-report
 
 PYTHON ?= python3
@@ -39,6 +39,9 @@ messages: $(VENV)/test.stamp  ## catalogues of messages: sources -> .po, .po -> 
 
 screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, light and dark, vi and en
 	@$(GUARD) $(BIN)/python -m tests.browser.screenshots .screenshots
+
+conformance: $(VENV)/test.stamp  ## every node test of ONNX whose operators we have; writes the table of cases
+	@$(GUARD) $(BIN)/python -m tests.conformance
 
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
 	@$(GUARD) $(BIN)/python -m tests.faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opgraph.catalogue.declaration import Attributes, Call, ErrorRule, Operator, Types, Work
+from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.rules import same_dtype
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, itemsize
@@ -105,33 +106,37 @@ def _summands(types: Types, _attributes: Attributes) -> float:
 
 _NUMBERS = FLOATS + INTEGERS
 
-MATMUL = Operator(
-    name="matmul",
-    family="linear_algebra",
-    summary="Matrix product of the last two axes; leading axes are equal.",
-    operands=("left", "right"),
-    dtypes=same_dtype(2, _NUMBERS),
-    shapes=_matmul_shapes,
-    run=_matmul,
-    flops=Work(_matmul_flops, "2 m k n"),
-    temporaries=_batch_copies,
-    error=ErrorRule(_product_scale, _summands, "(k + 1) u |left| |right|"),
-    special_values="NaN and infinities as by multiplying and adding; integers wrap; k = 0 gives 0.",
+MATMUL = with_halves(
+    Operator(
+        name="matmul",
+        family="linear_algebra",
+        summary="Matrix product of the last two axes; leading axes are equal.",
+        operands=("left", "right"),
+        dtypes=same_dtype(2, _NUMBERS),
+        shapes=_matmul_shapes,
+        run=_matmul,
+        flops=Work(_matmul_flops, "2 m k n"),
+        temporaries=_batch_copies,
+        error=ErrorRule(_product_scale, _summands, "(k + 1) u |left| |right|"),
+        special_values="NaN, infinities as by multiplying, adding; integers wrap; k = 0 gives 0.",
+    )
 )
 
-MATMUL_ADD = Operator(
-    name="matmul_add",
-    family="linear_algebra",
-    summary="accumulator + left @ right, for matrices; the product is rounded before it is added.",
-    operands=("accumulator", "left", "right"),
-    dtypes=same_dtype(3, _NUMBERS),
-    shapes=_matmul_add_shapes,
-    run=_matmul_add,
-    flops=Work(_matmul_add_flops, "2 m k n + m n"),
-    scratch=_scratch,
-    in_place=(0,),
-    error=ErrorRule(_product_scale, _summands, "(k + 1) u (|accumulator| + |left| |right|)"),
-    special_values="NaN and infinities as by multiplying and adding; integers wrap.",
+MATMUL_ADD = with_halves(
+    Operator(
+        name="matmul_add",
+        family="linear_algebra",
+        summary="accumulator + left @ right of matrices; the product is rounded, then added.",
+        operands=("accumulator", "left", "right"),
+        dtypes=same_dtype(3, _NUMBERS),
+        shapes=_matmul_add_shapes,
+        run=_matmul_add,
+        flops=Work(_matmul_add_flops, "2 m k n + m n"),
+        scratch=_scratch,
+        in_place=(0,),
+        error=ErrorRule(_product_scale, _summands, "(k + 1) u (|accumulator| + |left| |right|)"),
+        special_values="NaN and infinities as by multiplying and adding; integers wrap.",
+    )
 )
 
 OPERATORS = (MATMUL, MATMUL_ADD)

@@ -1,0 +1,1 @@
+"""The operator catalogue against what others publish about the same operators."""
