@@ -77,9 +77,10 @@ class RequestMiddleware:
 
 
 class BoundedFormMiddleware:
-    """One of the pages': what is too large is refused before it is read, a file before it is kept.
+    """One of the pages': what no page can take is refused with a page, before it is read.
 
-    Django bounds the texts of a form, but writes files of any length to the disk.
+    Django bounds the texts of a form, but writes files of any length to the disk; its admin hands a
+    zero byte in an address to the database, which fails on it; and a wrong method gets no words.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -90,7 +91,14 @@ class BoundedFormMiddleware:
             require_bounded_body(request)
         except Problem:
             return error_page(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return self._get_response(request)
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            return error_page(request, HTTPStatus.BAD_REQUEST)
+        response = self._get_response(request)
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return response
+        page = error_page(request, HTTPStatus.METHOD_NOT_ALLOWED)
+        page["Allow"] = response["Allow"]
+        return page
 
 
 class ContentPolicyMiddleware(CSPMiddleware):

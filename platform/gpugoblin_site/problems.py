@@ -127,6 +127,10 @@ _EXPLAINED = {
         _("There is no page at this address"),
         _("It may have been removed, or the address was cut or mistyped."),
     ),
+    405: Explanation(
+        _("This address only takes what a button sends"),
+        _("Nothing was changed. Go back to the page with the button, and use it there."),
+    ),
     413: Explanation(
         _("That was too large"),
         _("Nothing was read and nothing was changed. Our forms take texts, and no files."),
