@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from goblin_wire.problems import Problem
+from goblin_wire.problems import Problem, RateLimited
 
 SENTENCES: dict[str, Promise] = {
     "not_json": _("The body is not valid JSON."),
@@ -86,6 +86,15 @@ def sentence(problem: Problem) -> str:
     if (get_language() or "en").startswith("en"):
         return problem.detail
     return of_code(problem.code)
+
+
+def told(problem: Problem) -> str:
+    """A problem that one of the site's rooms raised, whose own sentence is translated already.
+
+    What wire says by itself, and the waits of limits, are not.
+    """
+    is_of_a_program = isinstance(problem, RateLimited) or problem.detail == type(problem)().detail
+    return sentence(problem) if is_of_a_program else problem.detail
 
 
 def of_code(code: str) -> str:

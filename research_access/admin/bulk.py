@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access.admin import decide, forms
 from research_access.admin.decide import Move
 from research_access.admin.people import reviewer_of
@@ -96,15 +97,15 @@ def _do(request: HttpRequest, form: forms.BulkForm, rows: list[tuple[AccessReque
         try:
             decide.make(form.move, row, reviewer_of(request), form.said_to(row, seen))
         except Problem as problem:
-            messages.error(request, f"{row}: {problem.detail}")
+            messages.error(request, f"{row}: {told(problem)}")
         else:
             done += 1
     if done:
-        told = ngettext(
+        success = ngettext(
             "%(number)d request decided. The mail leaves in 2 minutes; until then it can be undone"
             " on the request's page.",
             "%(number)d requests decided. The mails leave in 2 minutes; until then each can be"
             " undone on its page.",
             done,
         )
-        messages.success(request, told % {"number": done})
+        messages.success(request, success % {"number": done})

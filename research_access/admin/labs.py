@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Problem
 from gpugoblin_site import readable
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.admin.people import called, reviewer_of
 from research_access.models import Lab
@@ -101,6 +102,6 @@ class LabAdmin(MovedByServices, LabAdminBase):
             try:
                 services.reinstate_lab(lab, reviewer_of(request))
             except Problem as problem:
-                messages.error(request, f"{lab}: {problem.detail}")
+                messages.error(request, f"{lab}: {told(problem)}")
             else:
                 messages.success(request, _("%(lab)s works again.") % {"lab": lab})

@@ -11,12 +11,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access import mail, services
 from research_access.admin import decide, facts, forms, viewing
 from research_access.admin.decide import Move, Said
 from research_access.admin.people import language_of, reviewer_of
 from research_access.models import AccessRequest, Decision, SavedReply
-from research_access.pages.common import told
 
 if TYPE_CHECKING:
     from research_access.admin.queue import AccessRequestAdmin

@@ -17,6 +17,7 @@ from accounts import admin_doors
 from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Problem
 from gpugoblin_site import readable
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.admin.people import called, language_of, reviewer_of
 from research_access.models import PROPOSAL_MOVES, Proposal, ProposalState
@@ -72,7 +73,7 @@ class AnswerForm(AnswerFormBase):
             try:
                 rules.checked_answer(row, self.reviewer, self.said)
             except Problem as problem:
-                raise forms.ValidationError(problem.detail) from None
+                raise forms.ValidationError(told(problem)) from None
         return known
 
     @property

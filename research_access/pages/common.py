@@ -14,8 +14,8 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
 from accounts.models import Account
-from goblin_wire.problems import Problem, RateLimited
-from gpugoblin_site.sentences import sentence
+from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access.models import AccessRequest
 
 View = Callable[..., HttpResponse]
@@ -54,12 +54,6 @@ def own_request(request: HttpRequest, key: UUID) -> AccessRequest:
     if found is None:
         raise Http404
     return found
-
-
-def told(problem: Problem) -> str:
-    """A problem in the reader's language, in which this app's own sentences are already."""
-    is_of_a_program = isinstance(problem, RateLimited) or problem.detail == type(problem)().detail
-    return sentence(problem) if is_of_a_program else problem.detail
 
 
 def attempt(request: HttpRequest, act: Callable[[], Any], success: str = "") -> bool:

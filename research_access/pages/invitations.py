@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from goblin_wire.problems import NotFound, Problem
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.models import LabMember
-from research_access.pages.common import account_of, page, told
+from research_access.pages.common import account_of, page
 
 
 @page

@@ -20,11 +20,11 @@ from accounts.models import Account
 from goblin_wire.problems import Conflict, Problem
 from goblin_wire.states import RequestState
 from gpugoblin_site.pages.code import lab_commands
-from gpugoblin_site.sentences import SENTENCES, of_code
+from gpugoblin_site.sentences import SENTENCES, of_code, told
 from research_access import services
 from research_access.forms import InvitationForm, LabForm, ShareForm, TokenForm, flops_of
 from research_access.models import AccessRequest, Lab, LabMember, LabRole, LabState
-from research_access.pages.common import account_of, attempt, page, posted, told
+from research_access.pages.common import account_of, attempt, page, posted
 from research_access.quota import Quota, quotas
 from research_access.services.tokens import own_tokens
 from workunits.models import LabNode

@@ -10,10 +10,11 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.forms import InvitationForm
 from research_access.models import LabMember, LabRole
-from research_access.pages.common import account_of, attempt, posted, told
+from research_access.pages.common import account_of, attempt, posted
 from research_access.pages.labs import lab_page, membership
 
 ROLES = {"owner": LabRole.OWNER, "member": LabRole.MEMBER}

@@ -12,9 +12,10 @@ from django.views.decorators.cache import never_cache
 
 from goblin_wire.problems import Conflict, Problem
 from goblin_wire.states import RequestState
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.forms import MessageForm, RequestForm
-from research_access.pages.common import account_of, attempt, own_request, posted, told
+from research_access.pages.common import account_of, attempt, own_request, posted
 from research_access.pages.requests import keep, timeline_page
 
 

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import Account
 from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.forms import ProposalForm
 from research_access.models import Proposal, ProposalMove, ProposalState
-from research_access.pages.common import account_of, page, told
+from research_access.pages.common import account_of, page
 
 LISTED = 100
 KINDS: dict[str, str] = {

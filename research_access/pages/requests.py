@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from goblin_wire.problems import Conflict, NotAllowed, Problem
 from goblin_wire.states import RequestState
 from gpugoblin_site.readable import flops
+from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.forms import MessageForm, RequestForm, answers_of
 from research_access.models import AccessRequest, Kind
-from research_access.pages.common import account_of, own_request, page, told
+from research_access.pages.common import account_of, own_request, page
 from research_access.pages.local_code import LOCAL
 from research_access.services.requests import LINES, TEXTS
 from research_access.timeline import timeline

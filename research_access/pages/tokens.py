@@ -9,8 +9,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from goblin_wire.problems import Problem
+from gpugoblin_site.sentences import told
 from research_access.forms import TokenForm
-from research_access.pages.common import attempt, posted, told
+from research_access.pages.common import attempt, posted
 from research_access.pages.labs import lab_page, membership
 from research_access.services.tokens import create_token, revoke_own_token
 

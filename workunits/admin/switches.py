@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from goblin_wire.problems import Conflict, Problem
 from gpugoblin_site import readable
+from gpugoblin_site.sentences import told
 from research_access.models import Lab
 from workunits import switches
 from workunits.admin.base import (
@@ -147,7 +148,7 @@ class SwitchAdmin(Shown):
         try:
             switches.switch_off(subject, form.words, operator_of(request))
         except Problem as problem:
-            form.add_error(None, problem.detail)
+            form.add_error(None, told(problem))
             return False
         messages.success(
             request, gettext("Switched off. Machines and labs are told with their next poll.")
@@ -158,7 +159,7 @@ class SwitchAdmin(Shown):
         try:
             switches.lift(switch.pk, reason, operator_of(request))
         except Problem as problem:
-            messages.error(request, problem.detail)
+            messages.error(request, told(problem))
             return isinstance(problem, Conflict)
         messages.success(request, gettext("Lifted. Work is given out again from the next poll on."))
         return True
