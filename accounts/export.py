@@ -32,8 +32,18 @@ README = "README.txt"
 def export(account: Account) -> IO[bytes]:
     """A zip file, opened at its beginning: a README in the person's language, and one file for
     each table. People other than the person appear as "somebody else"."""
-    person = account.person
     file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the caller closes it
+    try:
+        _fill(file, account)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def _fill(file: IO[bytes], account: Account) -> None:
+    person = account.person
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=QUICK) as archive:
         with translation.override(person.language):
             archive.writestr(README, _readme(account))
@@ -43,8 +53,6 @@ def export(account: Account) -> IO[bytes]:
                     _write_csv(member, _found(holding, account, person.email))
                 else:
                     _write_json(member, _told(holding, account, person.email))
-    file.seek(0)
-    return file
 
 
 def _readme(account: Account) -> str:

@@ -93,6 +93,7 @@ def test_by_the_page(world: World) -> None:
     assert answer["Content-Type"] == "application/zip"
     assert f"gpugoblin-{timezone.now():%Y}" in answer["Content-Disposition"]
     content = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    answer.close()
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
 
 
