@@ -173,7 +173,8 @@ def test_times_on_the_privacy_page_are_those_of_the_program(client: Client) -> N
         timedelta(days=90),
     ) == (housekeeping.DONE_KEPT, housekeeping.TROUBLE_KEPT)
     assert "30 days; 90 if they could not be delivered" in told
-    assert timedelta(days=1) == login.KEPT
+    # With the last code and the hour between two purges it is a day.
+    assert login.KEPT < timedelta(days=1) <= login.KEPT + timedelta(hours=4)
     assert "An address whose code was never typed: one day." in told
 
 
