@@ -1,7 +1,7 @@
 """Requests for access, the conversation and decisions about them, and the labs that follow."""
 
 from research_access.models.conversation import Message, SavedReply, Viewing
-from research_access.models.decision import Decision, HistoryIsFixed
+from research_access.models.decision import Decision
 from research_access.models.invitation import Invitation
 from research_access.models.lab import Lab, LabMember, LabRole, LabState
 from research_access.models.proposal import (
@@ -17,7 +17,6 @@ __all__ = [
     "PROPOSAL_MOVES",
     "AccessRequest",
     "Decision",
-    "HistoryIsFixed",
     "Invitation",
     "Kind",
     "Lab",

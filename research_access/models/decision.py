@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from gpugoblin_site.fixed_history import FixedHistory
 from research_access.models.request import AccessRequest
 
 
-class HistoryIsFixed(Exception):
-    """A decision can neither be changed nor deleted; make another one."""
-
-
-class Decision(models.Model):
+class Decision(FixedHistory):
     """One move of a request: who, when, from where to where, why. Append-only, here and by a
     trigger in the database. It names nobody, so it outlives the erasure of an account."""
 
@@ -49,11 +46,3 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_state} to {self.to_state}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        if not self._state.adding:
-            raise HistoryIsFixed(HistoryIsFixed.__doc__)
-        super().save(*args, **kwargs)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise HistoryIsFixed(HistoryIsFixed.__doc__)

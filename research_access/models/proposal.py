@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from research_access.models.decision import HistoryIsFixed
+from gpugoblin_site.fixed_history import FixedHistory
 
 
 class ProposalState(models.TextChoices):
@@ -83,7 +83,7 @@ class Proposal(models.Model):
         return self.title_vi if language.startswith("vi") else self.title_en
 
 
-class ProposalMove(models.Model):
+class ProposalMove(FixedHistory):
     """One move of a proposal: who, when, from where to where, with which answer. Append-only, here
     and by a trigger in the database. It names nobody, so it outlives the erasure of an account."""
 
@@ -104,11 +104,3 @@ class ProposalMove(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_state} to {self.to_state}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        if not self._state.adding:
-            raise HistoryIsFixed(HistoryIsFixed.__doc__)
-        super().save(*args, **kwargs)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise HistoryIsFixed(HistoryIsFixed.__doc__)

@@ -16,10 +16,11 @@ from accounts import services as accounts
 from accounts.models import Account
 from goblin_wire.problems import BadMessage, Conflict, NotAllowed
 from goblin_wire.states import REQUEST_MOVES, RequestState
+from gpugoblin_site.fixed_history import HistoryIsFixed
 from gpugoblin_site.mail.models import MailState, OutboxMail
 from research_access import services
 from research_access.management.commands.make_network_people import COMPLETE
-from research_access.models import AccessRequest, Decision, HistoryIsFixed, Lab, LabState
+from research_access.models import AccessRequest, Decision, Lab, LabState
 from research_access.tests.conftest import speaks
 
 pytestmark = pytest.mark.django_db

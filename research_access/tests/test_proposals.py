@@ -13,9 +13,10 @@ from accounts import erasure
 from accounts import services as accounts
 from accounts.models import Account, AccountState
 from goblin_wire.problems import AccountSuspended, BadMessage, Conflict, NotAllowed, RateLimited
+from gpugoblin_site.fixed_history import HistoryIsFixed
 from gpugoblin_site.mail.models import OutboxMail
 from research_access import services
-from research_access.models import HistoryIsFixed, Proposal, ProposalMove, ProposalState
+from research_access.models import Proposal, ProposalMove, ProposalState
 from research_access.services import Answer, proposals
 from research_access.tests.conftest import speaks
 from research_access.tests.test_pages import logged_in

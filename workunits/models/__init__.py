@@ -19,7 +19,7 @@ from workunits.models.ledger import (
     VerdictBatch,
 )
 from workunits.models.statistics import Hour, Measured
-from workunits.models.switches import Switch, SwitchHistoryIsFixed, SwitchKind, SwitchMove
+from workunits.models.switches import Switch, SwitchKind, SwitchMove
 
 __all__ = [
     "CreditDay",
@@ -42,7 +42,6 @@ __all__ = [
     "SiteEpoch",
     "Standing",
     "Switch",
-    "SwitchHistoryIsFixed",
     "SwitchKind",
     "SwitchMove",
     "Unit",

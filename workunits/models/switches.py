@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from gpugoblin_site.fixed_history import FixedHistory
 from workunits.models.base import one_of
 
 
@@ -26,10 +27,6 @@ class SwitchKind(StrEnum):
 
 
 OF_A_ROW = [SwitchKind.ACCOUNT.value, SwitchKind.HOST.value, SwitchKind.LAB.value]
-
-
-class SwitchHistoryIsFixed(Exception):
-    """A move of a switch can neither be changed nor deleted; make another one."""
 
 
 class Switched(models.Model):
@@ -79,7 +76,7 @@ class Switch(Switched):
         ]
 
 
-class SwitchMove(Switched):
+class SwitchMove(FixedHistory, Switched):
     """One switching, on or off: who, when, why. Append-only, here and by a trigger in the
     database."""
 
@@ -93,11 +90,3 @@ class SwitchMove(Switched):
             models.Index(fields=["kind", "target", "version"], name="switch_move_of"),
         ]
         constraints: ClassVar = [one_of("kind", SwitchKind, table="switchmove")]
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        if not self._state.adding:
-            raise SwitchHistoryIsFixed(SwitchHistoryIsFixed.__doc__)
-        super().save(*args, **kwargs)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise SwitchHistoryIsFixed(SwitchHistoryIsFixed.__doc__)

@@ -11,8 +11,9 @@ from accounts.models import Account, Person
 from accounts.roles import Role, make_groups, set_roles
 from goblin_wire.problems import BadMessage, Conflict, NotAllowed
 from goblin_wire.states import UnitState, VerdictKind
+from gpugoblin_site.fixed_history import HistoryIsFixed
 from workunits import switches, waiting
-from workunits.models import Host, Switch, SwitchHistoryIsFixed, SwitchKind, SwitchMove, Unit
+from workunits.models import Host, Switch, SwitchKind, SwitchMove, Unit
 from workunits.switches import Subject, Words
 from workunits.tests.world import Researcher, Volunteer, done, make_account, verdict
 
@@ -195,7 +196,7 @@ def test_each_move_is_kept_with_its_reason_and_cannot_be_changed(operator: Accou
     ]
     move = SwitchMove.objects.latest("id")
     for change in (move.save, move.delete):
-        with pytest.raises(SwitchHistoryIsFixed):
+        with pytest.raises(HistoryIsFixed):
             change()
     for statement in (
         "UPDATE workunits_switchmove SET reason = 'x'",

@@ -145,6 +145,8 @@ class _Run:
         if operator is None:
             results[0][...] = operands[0]
         else:
+            if operator.contiguous:
+                operands = [each if each.flags.c_contiguous else each.copy() for each in operands]
             types = [self.program.types[value] for value in step.operands]
             call = Call(
                 self.xp, types, operands, step.attributes, results, self.scratch, self._check

@@ -123,16 +123,25 @@ class _Compiler:
     ) -> Step:
         declaration, attributes = node.declaration, node.attributes
         types = self.graph.operand_types(node)
+        inside = 0 if is_view else declaration.temporaries(types, attributes)
+        if declaration.contiguous:
+            inside += self._copies(node)
         return Step(
             declaration,
             attributes,
             node.operands,
             results,
             flops=declaration.flops(types, attributes),
-            temporaries=0 if is_view else declaration.temporaries(types, attributes),
+            temporaries=inside,
             scratch=declaration.scratch(types, attributes),
             shares=shares,
             takes_over=shares is not None and not is_view,
+        )
+
+    def _copies(self, node: Node) -> int:
+        """Bytes of operands that are copied into row-major order first."""
+        return sum(
+            self.types[value].nbytes for value in node.operands if not self.places[value].contiguous
         )
 
     def _shared_operand(self, node: Node) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -23,18 +23,14 @@ from opgraph.catalogue.declaration import (
     Types,
 )
 from opgraph.catalogue.halves import with_halves
-from opgraph.catalogue.references import Define
+from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.windows import blocks, images_in
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, Array, Shape, TensorType, itemsize
 
-if TYPE_CHECKING:
-    from opgraph.builder import GraphBuilder
-
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
 _GROUPS = Attribute("groups", "integer", "into how many parts the channels of a sample fall")
-Definition = Callable[[Define, Sequence[int], Attributes], tuple[int, ...]]
 
 
 def _others(rank: int) -> tuple[int, ...]:
@@ -414,9 +410,6 @@ def _operator(
     temporaries: Count,
     results: int = 3,
 ) -> Operator:
-    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
-        return definition(Define(build), values, given)
-
     return with_halves(
         Operator(
             name=name,
@@ -427,7 +420,7 @@ def _operator(
             dtypes={(d,) * len(operands): (d,) * results for d in FLOATS},
             shapes=shapes,
             run=run,
-            reference=reference,
+            reference=defined_by(definition),
             flops=per_element(operations),
             temporaries=temporaries,
             error=ErrorRule(

@@ -98,6 +98,7 @@ REPEAT = Operator(
     run=_run,
     flops=Work(_flops, "those of the body, `count` times, and 1 for each element of the state"),
     temporaries=_bytes,
+    contiguous=True,
     error=ErrorRule(
         _no_bound,
         lambda _types, _attributes: 1.0,

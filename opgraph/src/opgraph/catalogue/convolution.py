@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 from opgraph.catalogue.attributes import Attribute, Attributes, integer, integers
 from opgraph.catalogue.declaration import Call, ErrorRule, Implementation, Operator, Types, Work
 from opgraph.catalogue.halves import with_halves
-from opgraph.catalogue.references import Define
+from opgraph.catalogue.references import Define, defined_by
 from opgraph.catalogue.rules import of_magnitudes, same_dtype
 from opgraph.catalogue.window_definitions import added, gathered, padded
 from opgraph.catalogue.windows import (
@@ -31,9 +30,6 @@ from opgraph.catalogue.windows import (
 )
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, itemsize
-
-if TYPE_CHECKING:
-    from opgraph.builder import GraphBuilder
 
 _GROUPS = Attribute(
     "groups", "integer", "into how many parts the channels fall, each with weights of its own"
@@ -299,9 +295,6 @@ def _operator(
         m = of(types, attributes)
         return 2 * prod(m.result) * m.depth
 
-    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
-        return (definition(Define(build), values, given),)
-
     return with_halves(
         Operator(
             name=name,
@@ -312,7 +305,7 @@ def _operator(
             dtypes=same_dtype(2, FLOATS + INTEGERS),
             shapes=shapes,
             run=run,
-            reference=reference,
+            reference=defined_by(definition),
             flops=Work(flops, "2 for each weight of each element of the convolution"),
             scratch=scratch,
             error=ErrorRule(

@@ -94,11 +94,14 @@ class Operator:
     come more than once, always in one dtype, which the dtype table names once.
 
     `run` works over an array module; `run_cupy` takes its place on a GPU where numpy and cupy
-    disagree on what is asked. `reference` is the definition in other operators of one that
-    is fused for speed. `temporaries` are the bytes that the implementation allocates inside,
-    `scratch` the bytes that it wants lent. `view` marks an operator whose result shares the memory
-    of its operand; `needs_contiguous` one that is a view only of a C-contiguous operand and else a
-    copy made by `run`. `in_place` lists the operands whose memory the first result may take over.
+    disagree on what is asked. `reference` is the definition in other operators of one that is fused
+    for speed. `temporaries` are the bytes that the implementation allocates inside, `scratch` the
+    bytes that it wants lent. With `contiguous` it gets operands in row-major order: the executor
+    copies those that are not, and the memory model counts the copies.
+
+    `view` marks an operator whose result shares the memory of its operand; `needs_contiguous` one
+    that is a view only of a C-contiguous operand and else a copy made by `run`. `in_place` lists
+    the operands whose memory the first result may take over.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Operator:
     reference: Reference | None = None
     temporaries: Count = nothing
     scratch: Count = nothing
+    contiguous: bool = False
     view: View | None = None
     needs_contiguous: bool = False
     in_place: tuple[int, ...] = field(default=())

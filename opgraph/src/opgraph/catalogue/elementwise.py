@@ -61,6 +61,7 @@ def of_floats(
     run_cupy: Implementation | None = None,
     temporaries: Count | None = None,
     in_place: tuple[int, ...] | None = None,
+    contiguous: bool = False,
 ) -> Operator:
     """An operator on floats of one dtype and shape; 16-bit ones through float32."""
     return with_halves(
@@ -78,5 +79,6 @@ def of_floats(
             special_values=special_values,
             temporaries=temporaries or bytes_per_element(0),
             in_place=tuple(range(len(operands))) if in_place is None else in_place,
+            contiguous=contiguous,
         )
     )

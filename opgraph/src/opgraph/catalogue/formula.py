@@ -262,6 +262,7 @@ FORMULA = with_halves(
             "1 for each function and element",
         ),
         temporaries=_bytes,
+        contiguous=True,
         error=ErrorRule(_scale, lambda _t, _a: 16.0, "8 ulp of each step, carried on by slopes"),
         special_values="As each function by itself; what a comparison decides, it decides exactly.",
     )

@@ -78,6 +78,7 @@ TAKE = Operator(
         "1 for each made",
     ),
     temporaries=lambda types, _a: 8 * types[1].elements if types[1].dtype != "int64" else 0,
+    contiguous=True,
     error=EXACT_FROM_ATTRIBUTES,
     special_values=_OUTSIDE,
 )
@@ -223,6 +224,7 @@ SCATTER = Operator(
     run=_scatter,
     flops=Work(lambda types, _a: types[0].elements + types[1].elements, "1 for each, and update"),
     temporaries=_lines_bytes,
+    contiguous=True,
     error=EXACT,
     special_values=f"Of several updates of one place the last stays. {_OUTSIDE}",
     in_place=(0,),
@@ -241,6 +243,7 @@ SCATTER_ADD = with_halves(
             lambda types, _a: types[0].elements + types[1].elements, "1 for each, and update"
         ),
         temporaries=_lines_bytes,
+        contiguous=True,
         error=ErrorRule(_scatter_scale, _updates_along, "n u (|operand| + sum of |updates|)"),
         special_values=f"NaN and infinities as by adding; integers wrap. {_OUTSIDE}",
         in_place=(0,),

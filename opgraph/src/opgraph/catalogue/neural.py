@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -12,19 +12,15 @@ from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation
 from opgraph.catalogue.elementwise import bytes_per_element
 from opgraph.catalogue.erf import erf_bytes, fill
 from opgraph.catalogue.halves import with_halves
-from opgraph.catalogue.references import Define
+from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import EXACT, per_element, same_dtype, same_shape
 from opgraph.tensors import FLOATS, Array
-
-if TYPE_CHECKING:
-    from opgraph.builder import GraphBuilder
 
 _SQRT_HALF = 0.7071067811865476
 _SQRT_2_PI = 0.7978845608028654
 _CUBIC = 0.044715
 _INVERSE_SQRT_2PI = 0.3989422804014327
 _NAN = "NaN gives NaN"
-Definition = Callable[[Define, Sequence[int], Attributes], int]
 
 
 def _activation(
@@ -43,9 +39,6 @@ def _activation(
 ) -> Operator:
     operands = ("gradient", "operand") if gradient else ("operand",)
 
-    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
-        return (definition(Define(build), values, given),)
-
     return with_halves(
         Operator(
             name=name,
@@ -56,7 +49,7 @@ def _activation(
             dtypes=same_dtype(len(operands), FLOATS),
             shapes=same_shape,
             run=run,
-            reference=reference,
+            reference=defined_by(definition),
             flops=per_element(operations),
             temporaries=temporaries or bytes_per_element(0),
             error=EXACT if scale is None else _of_scale(scale),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -20,19 +20,15 @@ from opgraph.catalogue.declaration import (
 )
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.indexing import require_indices
-from opgraph.catalogue.references import Define
+from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.scans import same_along_axis
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, Array, Shape
 
-if TYPE_CHECKING:
-    from opgraph.builder import GraphBuilder
-
 _AXIS = Attribute("axis", "integer", "the axis that adds up to 1")
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
 Scale = Callable[[Sequence[Array], Attributes], Any]
-Definition = Callable[[Define, Sequence[int], Attributes], tuple[int, ...]]
 
 
 def _fused(
@@ -53,9 +49,6 @@ def _fused(
     results: int = 1,
     gradient: bool = False,
 ) -> Operator:
-    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
-        return definition(Define(build), values, given)
-
     table = dtypes or {(d,) * len(operands): (d,) * results for d in FLOATS}
     return with_halves(
         Operator(
@@ -67,7 +60,7 @@ def _fused(
             dtypes=table,
             shapes=shapes,
             run=run,
-            reference=reference,
+            reference=defined_by(definition),
             flops=per_element(operations),
             temporaries=temporaries,
             error=ErrorRule(scale, lambda t, a: 2 * terms(t, a) + 64, "(2 n + 64) u of the parts"),

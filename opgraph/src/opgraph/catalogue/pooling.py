@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -23,7 +23,7 @@ from opgraph.catalogue.declaration import (
 )
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.indexing import require_indices, segments
-from opgraph.catalogue.references import Define
+from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import EXACT_FROM_ATTRIBUTES, of_magnitudes
 from opgraph.catalogue.window_definitions import added, constant, gathered, padded
 from opgraph.catalogue.windows import (
@@ -40,13 +40,9 @@ from opgraph.catalogue.windows import (
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, TensorType, itemsize
 
-if TYPE_CHECKING:
-    from opgraph.builder import GraphBuilder
-
 _PADDING_COUNTS = Attribute(
     "count_include_pad", "boolean", "whether padding counts as elements that are 0"
 )
-Definition = Callable[[Define, Sequence[int], Attributes], tuple[int, ...]]
 
 
 def _pooled(shape: Shape, attributes: Attributes) -> Shape:
@@ -326,9 +322,6 @@ def _operator(
     flops: Work,
     temporaries: Count,
 ) -> Operator:
-    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
-        return definition(Define(build), values, given)
-
     return with_halves(
         Operator(
             name=name,
@@ -339,7 +332,7 @@ def _operator(
             dtypes=dtypes,
             shapes=shapes,
             run=run,
-            reference=reference,
+            reference=defined_by(definition),
             flops=flops,
             temporaries=temporaries,
             error=error,

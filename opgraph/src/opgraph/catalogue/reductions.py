@@ -362,6 +362,7 @@ def _argument(name: str, summary: str) -> Operator:
             run_cupy=_position_cupy(name),
             flops=ONE_PER_ELEMENT,
             temporaries=_position_bytes,
+            contiguous=True,
             error=EXACT,
             special_values="Of equal ones the first, of NaN the first.",
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
+from opgraph.catalogue.attributes import Attributes
 from opgraph.tensors import Shape, TensorType
 
 if TYPE_CHECKING:
     from opgraph.builder import GraphBuilder
+    from opgraph.catalogue.declaration import Reference
 
 
 class Define:
@@ -57,6 +58,14 @@ class Define:
         return self("greater", value, self.number(0.0, value))
 
 
-def count(shape: Shape, axes: Sequence[int]) -> int:
-    """Elements along some axes."""
-    return prod(shape[axis] for axis in axes)
+Definition: TypeAlias = "Callable[[Define, Sequence[int], Attributes], int | tuple[int, ...]]"
+
+
+def defined_by(definition: Definition) -> Reference:
+    """The reference that a definition builds; one value is one result."""
+
+    def reference(build: GraphBuilder, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
+        made = definition(Define(build), values, given)
+        return made if isinstance(made, tuple) else (made,)
+
+    return reference

@@ -123,6 +123,7 @@ ERF = of_floats(
     f"{_AS_C99}; infinities give 1 and -1, -0 stays.",
     run=erf,
     temporaries=erf_bytes,
+    contiguous=True,
 )
 
 OPERATORS = (
