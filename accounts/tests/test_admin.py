@@ -36,6 +36,13 @@ def act(client: Client, where: str, action: str, row: int) -> str:
     return client.post(where, body, follow=True).content.decode()
 
 
+@pytest.mark.parametrize("address", [f"{ACCOUNTS}?state__exact=%00", f"{TOKENS}?scope__exact=%00"])
+def test_a_zero_byte_in_an_address_is_refused(superuser: Account, address: str) -> None:
+    answer = client_of(superuser).get(address)
+    assert answer.status_code == 400
+    assert "Nothing was changed" in answer.content.decode()
+
+
 def test_operators_suspend_and_revoke(superuser: Account, account: Account) -> None:
     operator = holder(Role.OPERATOR, superuser)
     desk = client_of(operator)

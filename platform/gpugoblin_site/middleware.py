@@ -79,8 +79,8 @@ class RequestMiddleware:
 class BoundedFormMiddleware:
     """One of the pages': what no page can take is refused with a page, before it is read.
 
-    Django bounds the texts of a form, but writes files of any length to the disk; its admin hands a
-    zero byte in an address to the database, which fails on it; and a wrong method gets no words.
+    Django bounds the texts of a form, but writes files of any length to the disk; and it answers a
+    wrong method without words.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -91,8 +91,6 @@ class BoundedFormMiddleware:
             require_bounded_body(request)
         except Problem:
             return error_page(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        if "%00" in request.META.get("QUERY_STRING", ""):
-            return error_page(request, HTTPStatus.BAD_REQUEST)
         response = self._get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return response

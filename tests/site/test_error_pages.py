@@ -46,12 +46,6 @@ def test_a_file_is_refused_before_it_is_read(client: Client, kind: str) -> None:
     assert "Nội dung gửi quá lớn" in answer.content.decode()
 
 
-def test_a_zero_byte_in_an_address_is_refused(client: Client) -> None:
-    answer = client.get("/leaderboard/?q=%00")
-    assert answer.status_code == 400
-    assert "Nothing was changed" in answer.content.decode()
-
-
 @pytest.mark.parametrize("address", ["/logout/", "/language/"])
 def test_an_address_for_buttons_says_so(client: Client, address: str) -> None:
     answer = client.get(address, HTTP_ACCEPT_LANGUAGE="vi")
