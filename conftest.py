@@ -5,11 +5,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
+
 # Imported first, so that a folder of the checkout with the name of a package inside it
 # (opgraph/src/opgraph) can never be taken for the package.
 import opgraph  # noqa: F401
 
 SITE_FOLDERS = ("accounts", "research_access", "workunits", "platform", "tests")
+# Started first when the tests run in several processes, for these take longest. A folder here is
+# one group, because its tests share a network; elsewhere a file is one.
+LONG = ("tests/browser", "tests/faults", "tests/end_to_end", "opgraph/tests", "tests/adversaries")
+SHARED = ("tests/browser",)
 # On disk, and reachable for the account that PostgreSQL runs under when we are root.
 RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and private
 PREFIX = "gpugoblin-pytest-"
@@ -54,6 +60,29 @@ def _remove_abandoned() -> None:
     for folder in RUNS.glob(f"{PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With several processes: what shares fixtures stays together, long groups come first."""
+    if config.getoption("dist", "no") == "no":
+        return
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(_place(item))))
+    items.sort(key=lambda item: _rank(_place(item)))
+
+
+def _place(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def _group(place: str) -> str:
+    return next((folder for folder in SHARED if place.startswith(f"{folder}/")), place)
+
+
+def _rank(place: str) -> int:
+    ranks = (rank for rank, folder in enumerate(LONG) if place.startswith(f"{folder}/"))
+    return next(ranks, len(LONG))
 
 
 # Now and not in a hook: the conftest files of the rooms, which import models, are loaded next.

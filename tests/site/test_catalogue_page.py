@@ -167,6 +167,7 @@ def test_what_is_planned_names_nobody(client: Client) -> None:
     assert "Sparse products" not in page(client)
 
 
+@pytest.mark.alone
 def test_it_is_quick(client: Client, django_assert_max_num_queries: Any) -> None:
     for query in ("", "norm"):
         page(client, query)

@@ -78,17 +78,20 @@ def require_cheap(client: Client, path: str) -> None:
     assert statistics.median(seconds for seconds, _ in looks) < MOST_SECONDS
 
 
+@pytest.mark.alone
 def test_a_queue_of_500_requests(scene: Scene) -> None:
     crowd.requests(500, scene.reviewer)
     queue = reverse("admin:research_access_accessrequest_changelist")
     require_cheap(scene.client("reviewer"), queue)
 
 
+@pytest.mark.alone
 def test_200_machines(scene: Scene) -> None:
     crowd.hosts(scene.researcher, 200)
     require_cheap(scene.client("researcher"), reverse("machines"))
 
 
+@pytest.mark.alone
 def test_a_lab_with_10_000_jobs(scene: Scene) -> None:
     crowd.jobs(scene.lab, 10_000)
     require_cheap(scene.client("researcher"), reverse("lab-jobs", args=[scene.lab.key]))
