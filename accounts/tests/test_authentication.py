@@ -77,7 +77,9 @@ def test_no_token(header: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "token", ["x", "gbv_0123", new_token(Scope.VOLUNTEER), new_token(Scope.LAB), "é" * 80, "a\0b"]
+    "token",
+    ["x", "gbv_0123", new_token(Scope.VOLUNTEER), new_token(Scope.LAB), "é" * 80, "a\0b"],
+    ids=["short", "no secret", "volunteer's", "lab's", "not ASCII", "zero byte"],
 )
 def test_unknown_token(token: str) -> None:
     with pytest.raises(wire.TokenInvalid):

@@ -87,7 +87,7 @@ BAD: list[tuple[bytes, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status", "code"), BAD)
+@pytest.mark.parametrize(("body", "status", "code"), BAD, ids=range(len(BAD)))
 def test_nonsense_is_refused_and_nothing_is_stored(
     client_program: Program, body: bytes, status: int, code: str
 ) -> None:
