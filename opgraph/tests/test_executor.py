@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import tracemalloc
 import weakref
 from types import ModuleType
@@ -12,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 from opgraph.builder import GraphBuilder
 from opgraph.cost import flops
-from opgraph.errors import ExecutionCancelled, InputError
+from opgraph.errors import ComputationError, ExecutionCancelled, InputError
 from opgraph.executor import execute
 from opgraph.graph import Graph
 from opgraph.memory import peak_bytes
@@ -284,3 +285,16 @@ def test_an_accumulator_that_is_needed_again_is_not_overwritten() -> None:
     first, second = execute(graph, {"a0": ones, "b0": ones})
     assert (first == 2).all()
     assert (second == 12).all()
+
+
+def test_an_error_of_the_numbers_knows_its_node() -> None:
+    build = GraphBuilder()
+    a, b = (build.placeholder(name, "int32", (2,)) for name in ("x0", "x1"))
+    graph = build.build(build.apply("floor_divide", build.apply("negative", a), b))
+    zeros = numpy.zeros(2, numpy.int32)
+    with pytest.raises(ComputationError) as caught:
+        execute(graph, {"x0": zeros, "x1": zeros})
+    copy = pickle.loads(pickle.dumps(caught.value))
+    for error in (caught.value, copy):
+        assert (error.code, error.node) == ("division_by_zero", 1)
+        assert error.message == f"Node 1 (floor_divide): {error.reason}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class OpgraphError(Exception):
     """A computation could not be described, planned or run."""
@@ -11,7 +13,7 @@ class OpgraphError(Exception):
         self.code = code
         self.message = message
 
-    def __reduce__(self) -> tuple[type[OpgraphError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[OpgraphError], tuple[Any, ...]]:
         return type(self), (self.code, self.message)
 
 
@@ -34,8 +36,17 @@ class InputError(OpgraphError):
 class ComputationError(OpgraphError):
     """The numbers do not allow an operator: an index out of range, a division of integers by 0.
 
-    The code and the sentence are the same on every machine for the same inputs.
+    The code and the sentence are the same on every machine for the same inputs. `node` is the
+    number of the node, once a run knows it, and `reason` the sentence without it.
     """
+
+    def __init__(self, code: str, message: str, node: int | None = None, reason: str = "") -> None:
+        super().__init__(code, message)
+        self.node = node
+        self.reason = reason or message
+
+    def __reduce__(self) -> tuple[type[OpgraphError], tuple[Any, ...]]:
+        return type(self), (self.code, self.message, self.node, self.reason)
 
 
 class PlanError(OpgraphError):
