@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance clean \
-        bench-matmul bench-dispatch bench-verification bench-report
+        bench-matmul bench-dispatch bench-verification bench-executor bench-report
 
 PYTHON ?= python3
 # The interpreter itself: a version manager's wrapper would stand between make and the guard.
@@ -56,9 +56,10 @@ fmt: $(VENV)/test.stamp  ## format the code
 bench-matmul:  ## a product against numpy and dask
 bench-dispatch:  ## how fast units are given out
 bench-verification:  ## what checking costs, and what it catches
+bench-executor: $(VENV)/torch.stamp  ## the executor against PyTorch (whose CPU build does)
 # Exported and not set in the recipe, where a shell would stand between make and the guard.
-bench-matmul bench-dispatch bench-verification: export BENCH_RECORDS := .bench
-bench-matmul bench-dispatch bench-verification: bench-%: $(VENV)/test.stamp
+bench-matmul bench-dispatch bench-verification bench-executor: export BENCH_RECORDS := .bench
+bench-matmul bench-dispatch bench-verification bench-executor: bench-%: $(VENV)/test.stamp
 	@$(GUARD) $(BIN)/python -m benchmarks.$*
 
 bench-report: $(VENV)/test.stamp  ## write docs/benchmarks.md from the last runs
@@ -89,3 +90,7 @@ $(VENV)/runtime.stamp: $(PROJECTS) $(VENV)/build.stamp
 $(VENV)/test.stamp: $(PROJECTS) $(VENV)/build.stamp
 	@$(PIP_INSTALL) --no-build-isolation $(EDITABLE) -e '.[test]'
 	@touch $@ $(VENV)/runtime.stamp
+
+$(VENV)/torch.stamp: $(VENV)/test.stamp
+	@$(PIP_INSTALL) --no-build-isolation -e '.[torch]'
+	@touch $@

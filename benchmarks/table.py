@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_PACKAGES = ("numpy", "dask", "distributed", "psycopg", "gunicorn")
+_PACKAGES = ("numpy", "torch", "dask", "distributed", "psycopg", "gunicorn")
 _COLUMNS = "| case | system | metric | value | unit | lowest to highest | foreign load |"
 
 _MANY = 4

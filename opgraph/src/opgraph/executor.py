@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from opgraph.catalogue.declaration import Call
 from opgraph.errors import ComputationError, ExecutionCancelled, InputError
 from opgraph.graph import Graph
-from opgraph.program import Program, Step, compile_program
+from opgraph.program import Program, Step
 from opgraph.tensors import Array, TensorType, storage_dtype
 
 Source: TypeAlias = Array | Callable[[], Array]
@@ -37,7 +37,7 @@ def execute(
     inputs, threads and machine give the same bits. Raises InputError, ExecutionCancelled, and
     ComputationError, which names the node, where the numbers do not allow what is asked.
     """
-    run = _Run(graph, compile_program(graph), inputs, xp, out or {}, cancelled or _never)
+    run = _Run(graph, graph.program, inputs, xp, out or {}, cancelled or _never)
     with _controller().limit(limits=threads, user_api="blas"), numpy.errstate(all="ignore"):
         run.all_steps(progress or _unheard)
     return run.outputs()
@@ -53,7 +53,7 @@ def run_body(
         return False
 
     inputs = {each.name: value for each, value in zip(graph.placeholders, values, strict=True)}
-    run = _Run(graph, compile_program(graph), inputs, xp, {}, cancelled)
+    run = _Run(graph, graph.program, inputs, xp, {}, cancelled)
     run.all_steps(_unheard)
     return run.outputs()
 

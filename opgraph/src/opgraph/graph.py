@@ -13,6 +13,7 @@ from blake3 import blake3
 from opgraph import form
 from opgraph.catalogue import CATALOGUE_VERSION
 from opgraph.nodes import Node, Placeholder
+from opgraph.program import Program, compile_program
 from opgraph.tensors import TensorType
 from opgraph.validation import Limits, check_bytes, validate
 
@@ -38,6 +39,11 @@ class Graph:
 
     def operand_types(self, node: Node) -> tuple[TensorType, ...]:
         return tuple(self.types[value] for value in node.operands)
+
+    @cached_property
+    def program(self) -> Program:
+        """What the executor runs: made once, read only."""
+        return compile_program(self)
 
     def to_bytes(self) -> bytes:
         """The canonical form: equal graphs give equal bytes."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from opgraph.program import Program, compile_program
-
 if TYPE_CHECKING:
     from opgraph.graph import Graph
+    from opgraph.program import Program
 
 
 def peak_bytes(graph: Graph) -> int:
@@ -18,7 +17,7 @@ def peak_bytes(graph: Graph) -> int:
     views by what they look into, temporaries and scratch. Fixed costs of the process and of its
     libraries come on top.
     """
-    return program_peak_bytes(compile_program(graph))
+    return program_peak_bytes(graph.program)
 
 
 def program_peak_bytes(program: Program) -> int:

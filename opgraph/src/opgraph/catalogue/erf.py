@@ -84,7 +84,7 @@ def _block(xp: Any, x: Array, near: Sequence[float], far: Sequence[float]) -> Ar
     large *= square
     xp.subtract(1.0, large, out=large)
     xp.copyto(large, small, where=inner)
-    return xp.copysign(large, x)
+    return xp.copysign(large, x, out=large)
 
 
 def _polynomial(xp: Any, x: Array, coefficients: Sequence[float]) -> Array:

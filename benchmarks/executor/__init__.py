@@ -1,0 +1,1 @@
+"""The executor against eager PyTorch on the same threads."""
