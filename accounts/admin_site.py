@@ -7,12 +7,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth import logout
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
@@ -20,7 +25,20 @@ from accounts import admin_doors, admin_pages
 from accounts.rooms import OURS
 
 
-class MovedByServices:
+class ChosenRows:
+    """For admin classes whose lists have boxes to choose rows by."""
+
+    def action_checkbox(self, obj: Model) -> SafeString:
+        """The box that chooses a row; Django would render a template for each."""
+        return format_html(
+            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{}">',
+            ACTION_CHECKBOX_NAME,
+            obj.pk,
+            gettext("Choose %(row)s") % {"row": obj},
+        )
+
+
+class MovedByServices(ChosenRows):
     """For admin classes: nothing is added or deleted here; services do what is to be done."""
 
     def has_add_permission(self, *_args: Any, **_kwargs: Any) -> bool:

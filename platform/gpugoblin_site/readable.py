@@ -6,11 +6,17 @@ from datetime import datetime, timedelta
 
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import pgettext_lazy
 
 SPACE = "\N{NO-BREAK SPACE}"
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z")
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TIMES = (
+    pgettext_lazy("time", "d"),
+    pgettext_lazy("time", "h"),
+    pgettext_lazy("time", "min"),
+    pgettext_lazy("time", "s"),
+)
 
 
 def number(value: float, places: int = 0) -> str:
@@ -38,12 +44,7 @@ def duration(value: timedelta | float) -> str:
     minutes, second = divmod(max(seconds, 0), 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
-    parts = [
-        (days, pgettext("time", "d")),
-        (hour, pgettext("time", "h")),
-        (minute, pgettext("time", "min")),
-        (second, pgettext("time", "s")),
-    ]
+    parts = list(zip((days, hour, minute, second), _TIMES, strict=True))
     first = next((at for at, (count, _unit) in enumerate(parts) if count), len(parts) - 1)
     shown = [part for at, part in enumerate(parts[first : first + 2]) if part[0] or at == 0]
     return SPACE.join(f"{number(count)}{SPACE}{unit}" for count, unit in shown)

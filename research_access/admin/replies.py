@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts import admin_doors
+from accounts.admin_site import ChosenRows
 from research_access.models import SavedReply
 from research_access.text import clean_text
 
@@ -32,7 +33,7 @@ class ReplyForm(ReplyFormBase):
 
 
 @admin.register(SavedReply)
-class SavedReplyAdmin(ReplyAdminBase):
+class SavedReplyAdmin(ChosenRows, ReplyAdminBase):
     """Reviewers write them; the decision page puts them in, in the applicant's language."""
 
     form = ReplyForm

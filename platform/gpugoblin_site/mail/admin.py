@@ -11,7 +11,6 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -22,7 +21,7 @@ from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Conflict
 from gpugoblin_site.mail import courier, figures, message, outbox
 from gpugoblin_site.mail.models import MailCode, MailState, OutboxMail
-from gpugoblin_site.templatetags.goblin import ago
+from gpugoblin_site.templatetags.goblin import ago, status
 
 if TYPE_CHECKING:
     OutboxAdminBase = admin.ModelAdmin[OutboxMail]
@@ -95,13 +94,11 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
         return format_html('<span lang="{}">{}</span>', mail.language, mail.subject)
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
-    def became(self, mail: OutboxMail) -> str:
+    def became(self, mail: OutboxMail) -> SafeString:
         """The state with its reason, as a word and a colour."""
         state, reason = MailState(mail.state), MailCode(mail.code)
         text = f"{state.label}: {reason.label}" if reason else str(state.label)
-        return render_to_string(
-            "components/status.html", {"kind": _KINDS.get(state, "info"), "text": text}
-        )
+        return status(_KINDS.get(state, "info"), text)
 
     @admin.display(description=gettext_lazy("since"), ordering="finished")
     def since(self, mail: OutboxMail) -> SafeString | str:

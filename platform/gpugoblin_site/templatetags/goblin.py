@@ -17,17 +17,28 @@ from gpugoblin_site.pages import menu as menus
 
 register = template.Library()
 
+_ICONS = {
+    kind: format_html(
+        '<svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">'
+        '<path fill="currentColor" fill-rule="evenodd" d="{}"/></svg>',
+        path,
+    )
+    for kind, path in drawings.ICONS.items()
+}
 _KINDS = {"success": "done", "warning": "waiting", "error": "refused"}
 
 
 @register.simple_tag
 def icon(kind: str) -> SafeString:
     """A small drawing for a kind of state; says nothing to a screen reader."""
-    return format_html(
-        '<svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">'
-        '<path fill="currentColor" fill-rule="evenodd" d="{}"/></svg>',
-        drawings.ICONS[kind],
-    )
+    return _ICONS[kind]
+
+
+@register.simple_tag
+def status(kind: str, text: object) -> SafeString:
+    """A state as a sign and words. Lists have many, and a template for each would take longer than
+    everything else on the page."""
+    return format_html('<span class="status {}">{}<span>{}</span></span>', kind, _ICONS[kind], text)
 
 
 @register.simple_tag
