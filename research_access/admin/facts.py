@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from goblin_wire.states import RequestState
 from gpugoblin_site import readable
 from research_access.admin import decide, forms, viewing
-from research_access.admin.flags import flags_of
-from research_access.admin.history import items_of
+from research_access.admin.flags import lasting_flags, standing
+from research_access.admin.history import items_of, mails_of
 from research_access.admin.people import address_of, called, language_of
-from research_access.admin.undoing import standing_of
-from research_access.models import AccessRequest, Decision, Kind, Lab, SavedReply
+from research_access.admin.undoing import Standing, standing_of
+from research_access.models import AccessRequest, Decision, Kind, Lab, SavedReply, Viewing
 from research_access.services.rules import DEFAULT_DAILY_FLOPS, is_reviewer
 from research_access.words import state_kind, state_words
 
@@ -26,10 +25,13 @@ EARLIER = 20
 
 def facts_of(request: AccessRequest, reviewer: Account) -> dict[str, Any]:
     """For the template; the request's account must come with its person."""
-    decisions = list(
-        Decision.objects.filter(request=request).select_related("actor__person").order_by("id")
-    )
+    everything = _decisions_about(request.account)
+    decisions = [each for each in everything if each.request_id == request.pk]
     last = decisions[-1] if decisions else None
+    mails = mails_of(decisions)
+    looking = viewing.others([request], reviewer).get(request.pk, [])
+    earlier, neighbours = _other_requests(request)
+    flags = lasting_flags([request], reviewer, {request.account_id: standing(everything)})
     return {
         "row": request,
         "person": called(request.account),
@@ -37,12 +39,12 @@ def facts_of(request: AccessRequest, reviewer: Account) -> dict[str, Any]:
         "reads": language_of(request.account),
         "state": {"kind": state_kind(request.state), "text": state_words(request.state)},
         "answers": answers_of(request),
-        "flags": [f for f in flags_of([request], reviewer)[request.pk] if f.code != "open"],
-        "history": items_of(request, decisions),
-        "earlier": _earlier(request),
-        "neighbours": _neighbours(request),
+        "flags": flags[request.pk],
+        "history": items_of(request, decisions, mails),
+        "earlier": earlier,
+        "neighbours": neighbours,
         "labs": _labs(request.account),
-        "live": live_of(request, reviewer, last),
+        "live": _live(standing_of(last, reviewer, mails), looking, last, None),
         "panels": _panels(request, reviewer, last),
         "replies": SavedReply.objects.all(),
         "own": request.account_id == reviewer.pk,
@@ -51,19 +53,25 @@ def facts_of(request: AccessRequest, reviewer: Account) -> dict[str, Any]:
 
 
 def live_of(
-    request: AccessRequest, reviewer: Account, last: Decision | None, *, shown: int | None = None
+    request: AccessRequest, reviewer: Account, last: Decision | None, shown: int | None
 ) -> dict[str, Any]:
-    """What changes while the page is open. `shown`: the last decision that the page knows."""
-    standing = standing_of(last, reviewer)
-    undoable = standing is not None and standing.undo is not None
+    """What changes while the page is open. `shown`: the last decision that the page knows; None
+    where it did not say."""
+    looking = viewing.others([request], reviewer).get(request.pk, [])
+    mails = mails_of([last] if last is not None else [])
+    return _live(standing_of(last, reviewer, mails), looking, last, shown)
+
+
+def _live(
+    notice: Standing | None, looking: list[Viewing], last: Decision | None, shown: int | None
+) -> dict[str, Any]:
+    undoable = notice is not None and notice.undo is not None
+    newest = last.pk if last is not None else 0
     return {
-        "looking": [
-            {"name": called(row.reviewer), "since": row.since}
-            for row in viewing.others([request], reviewer).get(request.pk, [])
-        ],
-        "standing": standing,
-        "moved": shown is not None and last is not None and last.pk != shown,
-        "shown": shown if shown is not None else (last.pk if last is not None else 0),
+        "looking": [{"name": called(row.reviewer), "since": row.since} for row in looking],
+        "standing": notice,
+        "moved": shown is not None and newest not in (0, shown),
+        "shown": newest if shown is None else shown,
         "every": viewing.UNDO_BEAT_S if undoable else viewing.BEAT_S,
     }
 
@@ -101,23 +109,24 @@ def _quota(request: AccessRequest) -> str:
     return readable.flops(request.daily_flops)
 
 
-def _sent() -> QuerySet[AccessRequest]:
-    return AccessRequest.objects.exclude(state=RequestState.DRAFT.value)
+def _decisions_about(account: Account) -> list[Decision]:
+    """All decisions about the person's requests, with who made them, in their order."""
+    rows = Decision.objects.filter(request__account=account)
+    return list(rows.select_related("actor__person").order_by("id"))
 
 
-def _earlier(request: AccessRequest) -> list[dict[str, Any]]:
-    """Other requests of the person, the newest first."""
-    rows = _sent().filter(account=request.account_id).exclude(pk=request.pk).order_by("-id")
-    return [_short(row) for row in rows[:EARLIER]]
-
-
-def _neighbours(request: AccessRequest) -> list[dict[str, Any]]:
-    """Requests of others of the same institution, the newest first."""
-    if not request.institution_search:
-        return []
-    rows = _sent().filter(institution_search=request.institution_search)
-    others = rows.exclude(account=request.account_id).order_by("-id")
-    return [_short(row) for row in others[:NEIGHBOURS]]
+def _other_requests(
+    request: AccessRequest,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Other requests of the person, and those of others of the same institution, each with the
+    newest first; one query."""
+    sent = AccessRequest.objects.exclude(state=RequestState.DRAFT.value).order_by("-id")
+    earlier = sent.filter(account=request.account_id).exclude(pk=request.pk)[:EARLIER]
+    named = sent.filter(institution_search=request.institution_search or None)
+    neighbours = named.exclude(account=request.account_id)[:NEIGHBOURS]
+    rows = sorted(earlier.union(neighbours, all=True), key=lambda row: -row.pk)
+    own = [_short(row) for row in rows if row.account_id == request.account_id]
+    return own, [_short(row) for row in rows if row.account_id != request.account_id]
 
 
 def _short(row: AccessRequest) -> dict[str, Any]:
@@ -131,9 +140,8 @@ def _short(row: AccessRequest) -> dict[str, Any]:
 
 
 def _labs(account: Account) -> list[Lab]:
-    """The labs that the person is a member of, with their owners."""
-    rows = Lab.objects.filter(members__account=account).select_related("owner__person")
-    return list(rows.order_by("name")[:EARLIER])
+    """The labs that the person is a member of."""
+    return list(Lab.objects.filter(members__account=account).order_by("name")[:EARLIER])
 
 
 def _panels(

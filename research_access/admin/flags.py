@@ -1,8 +1,8 @@
-"""What a reviewer should notice about requests, found with three queries for a whole page."""
+"""What a reviewer should notice about requests; nothing is asked of the database row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -29,13 +29,21 @@ class Flag:
 
 
 def flags_of(requests: Sequence[AccessRequest], reviewer: Account) -> dict[int, list[Flag]]:
-    """The flags of each request, by its number. The accounts' persons must be loaded."""
+    """The flags of each request, by its number: three queries for a whole page. The accounts'
+    persons must be loaded."""
     looking = viewing.others(requests, reviewer)
+    lasting = lasting_flags(requests, reviewer, _earlier(requests))
+    return {row.pk: [*_open(looking.get(row.pk, [])), *lasting[row.pk]] for row in requests}
+
+
+def lasting_flags(
+    requests: Sequence[AccessRequest], reviewer: Account, earlier: Mapping[int, list[Decision]]
+) -> dict[int, list[Flag]]:
+    """All flags but who has a request open, with one query. `earlier`: the decisions about requests
+    of each account, with their requests, in their order."""
     same = _of_same_institution(requests)
-    earlier = _earlier(requests)
     return {
         row.pk: [
-            *_open(looking.get(row.pk, [])),
             *_own(row, reviewer),
             *_free_mail(row),
             *_institution(same.get(row.institution_search, 1) - 1),
@@ -73,6 +81,13 @@ def _earlier(requests: Sequence[AccessRequest]) -> dict[int, list[Decision]]:
     for row in rows:
         found.setdefault(row.request.account_id, []).append(row)
     return found
+
+
+def standing(decisions: Sequence[Decision]) -> list[Decision]:
+    """Of all decisions about a person's requests those that decided something and were not undone,
+    in their order."""
+    undone = {each.undoes_id for each in decisions}
+    return [each for each in decisions if each.to_state in DECIDED and each.pk not in undone]
 
 
 def _open(rows: list[Viewing]) -> list[Flag]:

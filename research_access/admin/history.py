@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,19 +27,21 @@ class Item:
     kind: str
 
 
-def items_of(request: AccessRequest, decisions: Iterable[Decision]) -> list[Item]:
-    """The history, the oldest first. The decisions must come with their actors' persons."""
-    made = list(decisions)
-    mails = _mails(made)
-    items = [_decided(request, decision, mails.get(key_of(decision))) for decision in made]
+def items_of(
+    request: AccessRequest, decisions: Iterable[Decision], mails: Mapping[str, OutboxMail]
+) -> list[Item]:
+    """The history, the oldest first. The decisions must come with their actors' persons; `mails`
+    as `mails_of` gives them."""
+    items = [_decided(request, each, mails.get(key_of(each))) for each in decisions]
     messages = Message.objects.filter(request=request).select_related("author__person")
     items += [_said(message) for message in messages]
     return sorted(items, key=lambda item: item.when)
 
 
-def _mails(decisions: list[Decision]) -> dict[str, OutboxMail]:
+def mails_of(decisions: Iterable[Decision]) -> dict[str, OutboxMail]:
+    """What became of the mails about decisions, by `key_of`; texts are not read."""
     keys = [key_of(decision) for decision in decisions]
-    rows = OutboxMail.objects.filter(key__in=keys).only("key", "state", "finished")
+    rows = OutboxMail.objects.filter(key__in=keys).defer("subject", "body", "detail")
     return {row.key: row for row in rows}
 
 

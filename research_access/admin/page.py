@@ -46,7 +46,7 @@ def beat(admin: AccessRequestAdmin, request: HttpRequest, number: int) -> HttpRe
     reviewer = reviewer_of(request)
     viewing.look(row, reviewer)
     shown = _whole(request.POST.get("shown", ""))
-    live = facts.live_of(row, reviewer, _last(row), shown=shown)
+    live = facts.live_of(row, reviewer, _last(row), shown)
     return render(request, LIVE, {"live": live, "row": row})
 
 

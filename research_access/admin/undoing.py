@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -27,11 +28,14 @@ class Standing:
     undo: int | None = None
 
 
-def standing_of(decision: Decision | None, reader: Account) -> Standing | None:
-    """None where no reviewer's decision is the last; it must come with its actor's person."""
+def standing_of(
+    decision: Decision | None, reader: Account, mails: Mapping[str, OutboxMail]
+) -> Standing | None:
+    """None where no reviewer's decision is the last; it must come with its actor's person. `mails`
+    as `history.mails_of` gives them."""
     if decision is None or decision.to_state not in DECIDING or decision.undoes_id is not None:
         return None
-    mail = OutboxMail.objects.filter(key=key_of(decision)).first()
+    mail = mails.get(key_of(decision))
     mine = decision.actor_id == reader.pk
     told = _told(decision, mine)
     left = UNDO - (timezone.now() - decision.created)
