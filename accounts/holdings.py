@@ -263,6 +263,12 @@ HOLDINGS = (
         of_account("by"),
     ),
     Holding(
+        "incidents.json",
+        "workunits.IncidentVersion",
+        _("What you wrote as an operator about incidents."),
+        of_account("by"),
+    ),
+    Holding(
         "administration.json",
         "admin.LogEntry",
         _("What you did in the administration."),

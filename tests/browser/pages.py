@@ -40,8 +40,9 @@ class Place:
 
     @property
     def title(self) -> str:
-        """For the names of tests and pictures."""
-        return "-".join(filter(None, (self.name.replace("admin:", "admin-"), self.state, self.who)))
+        """For the names of tests and pictures; no slash in it, for pictures are files."""
+        name = self.name.replace("admin:", "admin-").strip("/").replace("/", "-")
+        return "-".join(filter(None, (name, self.state, self.who)))
 
     def address(self, facts: Mapping[str, str]) -> str:
         """The path with its query."""
@@ -104,6 +105,7 @@ STAFF_PAGES = (
     Place("admin:cockpit", STAFF),
     Place("admin:how-to", STAFF, "how_to"),
     Place("admin:workunits_switch_add", STAFF),
+    Place("admin:workunits_incident_add", STAFF),
     Place("/admin/research_access/savedreply/add/", STAFF),
 )
 

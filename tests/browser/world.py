@@ -9,6 +9,7 @@ theirs is taken for a text that nobody translated.
 import json
 import secrets
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -31,7 +32,7 @@ from research_access import services as access
 from research_access.models import Lab, ProposalState, SavedReply
 from research_access.services.invitations import token_hash
 from tests.browser.people import cookies_of
-from workunits import switches
+from workunits import incidents, switches
 from workunits.models import Host, LabNode, SwitchKind
 from workunits.tests.world import Researcher, done, season, verdict
 from workunits.tests.world import Volunteer as Machine
@@ -103,6 +104,7 @@ def build(world: World) -> None:
     lab = requests_of(world, reviewer)
     proposals_of(world, reviewer)
     switch_of(world, reviewer)
+    incidents_of(world, reviewer)
     computation(world, lab, volunteer)
 
 
@@ -115,6 +117,27 @@ def switch_of(world: World, operator: Account) -> None:
         "0.0.1 làm mất kết quả",
     )
     switches.switch_off(subject, words, operator)
+
+
+def incidents_of(world: World, operator: Account) -> None:
+    """One that is over and one that lasts."""
+    now = timezone.now()
+    incidents.tell(
+        incidents.Telling(
+            "The site could not be reached. Machines went on with what they had; nothing was lost.",
+            "Không truy cập được trang. Các máy vẫn làm tiếp việc đã nhận; không mất gì cả.",
+            now - timedelta(days=2, minutes=90),
+            now - timedelta(days=2),
+        ),
+        operator,
+    )
+    lasting = incidents.Telling(
+        "Mail leaves late, log-in codes too. We are mending the mail server.",
+        "Thư gửi đi chậm, kể cả mã đăng nhập. Chúng tôi đang sửa máy chủ thư.",
+        now - timedelta(minutes=20),
+        None,
+    )
+    world.facts["incident"] = str(incidents.tell(lasting, operator).pk)
 
 
 def requests_of(world: World, reviewer: Account) -> Lab:

@@ -49,6 +49,7 @@ def test_every_file_of_a_person_who_did_everything_holds_something(world: World)
         "switched_off.json",
         "switches.json",
         "switch_moves.json",
+        "incidents.json",
         "administration.json",
     }
     for holding in HOLDINGS:

@@ -1,4 +1,4 @@
-"""The forms with which operators turn switches."""
+"""The forms with which operators turn switches and tell of incidents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Person
 from research_access.models import Lab
-from workunits import switches
+from workunits import incidents, switches
 from workunits.admin.base import number_of, uid_of
-from workunits.models import Host, SwitchKind
+from workunits.incidents import Telling
+from workunits.models import Host, Incident, SwitchKind
 from workunits.switches import Subject, Words
 
 KINDS = [
@@ -23,6 +24,10 @@ KINDS = [
     (SwitchKind.LAB.value, _("one lab: nothing of its work is given out")),
     (SwitchKind.EVERYTHING.value, _("everything: nothing is given out to anybody")),
 ]
+
+
+MINUTE = "%Y-%m-%dT%H:%M"
+"""As browsers send a minute."""
 
 
 class SwitchForm(forms.Form):
@@ -81,6 +86,60 @@ class LiftForm(forms.Form):
         max_length=switches.MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
+
+
+def moment_field(**options: Any) -> forms.DateTimeField:
+    """A minute in the operator's zone, with the browser's own way to choose it."""
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MINUTE)
+    return forms.DateTimeField(widget=widget, input_formats=[MINUTE], localize=False, **options)
+
+
+class IncidentForm(forms.Form):
+    """What happened, from when to when."""
+
+    began = moment_field(label=_("Began"), help_text=_("In the time zone of your account."))
+    ended = moment_field(
+        label=_("Ended"), required=False, help_text=_("Leave it empty while it lasts.")
+    )
+    sentence_en = forms.CharField(
+        label=_("The sentence in English"),
+        max_length=incidents.MAX_SENTENCE,
+        widget=forms.Textarea(attrs={"rows": 3, "lang": "en"}),
+        help_text=_(
+            "Everybody reads it: say what did not work, for whom, and what became of their work."
+        ),
+    )
+    sentence_vi = forms.CharField(
+        label=_("The sentence in Vietnamese"),
+        max_length=incidents.MAX_SENTENCE,
+        widget=forms.Textarea(attrs={"rows": 3, "lang": "vi"}),
+    )
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Tell beside the field which of the times can't be."""
+        cleaned = super().clean() or {}
+        if "began" in cleaned and "ended" in cleaned:
+            wrong = incidents.fault_of_times(cleaned["began"], cleaned["ended"])
+            if wrong is not None:
+                self.add_error(wrong.field, wrong.sentence)
+        return cleaned
+
+    @property
+    def telling(self) -> Telling:
+        data = self.cleaned_data
+        return Telling(data["sentence_en"], data["sentence_vi"], data["began"], data["ended"])
+
+
+def as_typed(incident: Incident) -> dict[str, Any]:
+    """An incident, as `IncidentForm` shows it."""
+    return {
+        "began": incident.began,
+        "ended": incident.ended,
+        "sentence_en": incident.sentence_en,
+        "sentence_vi": incident.sentence_vi,
+        "version": incident.version,
+    }
 
 
 def subject_of(kind: SwitchKind, text: str) -> Subject:

@@ -12,7 +12,7 @@ from accounts import admin_doors, admin_pages
 from accounts.admin_doors import Door
 from accounts.admin_pages import Page
 from accounts.models import Account
-from workunits.admin import cockpit, how_to, switches
+from workunits.admin import cockpit, how_to, incidents, switches
 from workunits.admin.base import list_of
 from workunits.models import Host, Standing, SwitchKind
 
@@ -53,5 +53,13 @@ def add() -> None:
             _("Switches"),
             "workunits.view_switch",
             switches.standing,
+        )
+    )
+    admin_doors.add(
+        Door(
+            "admin:workunits_incident_changelist",
+            _("Incidents"),
+            "workunits.view_incident",
+            incidents.standing,
         )
     )

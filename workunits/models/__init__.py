@@ -7,6 +7,7 @@ that the cost of an exchange does not grow with the number of finished units.
 
 from workunits.models.events import Event, Heartbeat, SiteEpoch
 from workunits.models.hosts import Device, Host
+from workunits.models.incidents import Incident, IncidentVersion
 from workunits.models.jobs import Job, JobHour, JobState, Opening, Unit
 from workunits.models.labs import LabDay, LabNode
 from workunits.models.leases import Lease, PendingLease
@@ -30,6 +31,8 @@ __all__ = [
     "Heartbeat",
     "Host",
     "Hour",
+    "Incident",
+    "IncidentVersion",
     "Job",
     "JobHour",
     "JobState",

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from gpugoblin_site import charts
 from gpugoblin_site.charts import Chart, Series
-from workunits import statistics
-from workunits.models import Measured
+from workunits import incidents, statistics
+from workunits.models import Incident, Measured
 from workunits.statistics import HourFigures
 
 HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentFigures:
+    """An incident as a reader meets it; `ended` is none while it lasts."""
+
+    began: datetime
+    ended: datetime | None
+    text: str
+    written: datetime
+
+    @property
+    def lasted(self) -> timedelta | None:
+        return None if self.ended is None else self.ended - self.began
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +38,9 @@ class NetworkStatus:
     measured: Measured | None
     is_old: bool
     hours: list[HourFigures]
+    lasting: list[IncidentFigures]
+    ended: list[IncidentFigures]
+    """The last incidents, the newest first."""
 
     @property
     def is_empty(self) -> bool:
@@ -62,7 +80,19 @@ class NetworkStatus:
 
 
 def network_status() -> NetworkStatus:
-    """Two queries, however large the network is."""
+    """Three queries, however large the network is."""
     measured = statistics.latest()
     is_old = measured is not None and statistics.is_old(measured)
-    return NetworkStatus(measured, is_old, statistics.last_hours(HOURS))
+    told = [_figures(each) for each in incidents.shown()]
+    return NetworkStatus(
+        measured,
+        is_old,
+        statistics.last_hours(HOURS),
+        [each for each in told if each.ended is None],
+        [each for each in told if each.ended is not None],
+    )
+
+
+def _figures(incident: Incident) -> IncidentFigures:
+    text = incidents.in_language(incident, get_language() or "en")
+    return IncidentFigures(incident.began, incident.ended, text, incident.changed)

@@ -40,6 +40,8 @@ LISTS = [
     "verdictbatch",
     "switch",
     "switchmove",
+    "incident",
+    "incidentversion",
 ]
 
 
