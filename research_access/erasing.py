@@ -53,10 +53,10 @@ def _withdraw_open(account: Account) -> None:
 
 def _clear_proposals(account: Account) -> None:
     """What the person wrote goes. Titles and answers stay: reviewers wrote them, about no person.
-    A proposal that waited is closed, since nothing is left of it to be read."""
+    A proposal that waited is withdrawn, since nothing is left of it to be read."""
     mine = Proposal.objects.select_for_update().filter(account=account)
     for row in mine.filter(state=ProposalState.OPEN):
-        record_move(row, account, ProposalState.DECLINED)
+        record_move(row, account, ProposalState.WITHDRAWN)
     cleared = dict.fromkeys((*PROPOSAL_LINES, *PROPOSAL_TEXTS), "")
     mine.update(erased=timezone.now(), **cleared)
 

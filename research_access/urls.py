@@ -15,6 +15,7 @@ urlpatterns = [
     path("access/<uuid:key>/withdraw/", moves.withdraw, name="access-withdraw"),
     path("access/<uuid:key>/again/", moves.again, name="access-again"),
     path("proposals/", proposals.proposals, name="proposals"),
+    path("proposals/<uuid:key>/withdraw/", proposals.withdraw, name="proposal-withdraw"),
     path("labs/", labs.my_labs, name="labs"),
     path("labs/<uuid:key>/", labs.one_lab, name="lab"),
     path("labs/<uuid:key>/share/", labs.share, name="lab-share"),

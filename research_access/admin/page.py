@@ -45,13 +45,13 @@ def beat(admin: AccessRequestAdmin, request: HttpRequest, number: int) -> HttpRe
     row = _row(admin, request, str(number))
     reviewer = reviewer_of(request)
     viewing.look(row, reviewer)
-    shown = _whole(request.POST.get("shown", ""))
+    shown = whole(request.POST.get("shown", ""))
     live = facts.live_of(row, reviewer, _last(row), shown)
     return render(request, LIVE, {"live": live, "row": row})
 
 
 def _row(admin: AccessRequestAdmin, request: HttpRequest, number: str) -> AccessRequest:
-    key = _whole(number)
+    key = whole(number)
     rows = admin.get_queryset(request).select_related("account__person")
     row = rows.filter(pk=key).first() if key is not None else None
     if row is None:
@@ -81,7 +81,7 @@ def _do(
 
 
 def _undo(admin: AccessRequestAdmin, request: HttpRequest, row: AccessRequest) -> HttpResponse:
-    number = _whole(request.POST["undo"])
+    number = whole(request.POST["undo"])
     made = Decision.objects.filter(request=row).select_related("request")
     decision = made.filter(pk=number).first() if number is not None else None
     if decision is None:
@@ -97,7 +97,7 @@ def _inserted(form: forms.MoveForm, request: HttpRequest, row: AccessRequest) ->
     """The form with a saved reply added to the text, in the language of the applicant."""
     name = form.add_prefix("reason")
     data = request.POST.copy()
-    number = _whole(request.POST.get("reply", ""))
+    number = whole(request.POST.get("reply", ""))
     reply = SavedReply.objects.filter(pk=number).first() if number is not None else None
     if reply is not None:
         written = data.get(name, "").strip()
@@ -170,6 +170,6 @@ def _last(row: AccessRequest) -> Decision | None:
     return row.decisions.select_related("actor__person").order_by("-id").first()
 
 
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
     """The number that a text is; None where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None

@@ -19,6 +19,7 @@ from goblin_wire.problems import Problem
 from gpugoblin_site import readable
 from gpugoblin_site.sentences import told
 from research_access import services
+from research_access.admin.page import whole
 from research_access.admin.people import called, language_of, reviewer_of
 from research_access.models import PROPOSAL_MOVES, Proposal, ProposalState
 from research_access.services import proposals as rules
@@ -102,7 +103,7 @@ class ProposalAdmin(MovedByServices, ProposalAdminBase):
         return super().get_queryset(request).select_related("account__person")
 
     def has_change_permission(self, request: HttpRequest, obj: Proposal | None = None) -> bool:
-        """One that is built is finished: it can be read only."""
+        """One that is built or withdrawn is finished: it can be read only."""
         may: bool = super().has_change_permission(request, obj)
         return may and (obj is None or bool(PROPOSAL_MOVES[ProposalState(obj.state)]))
 
@@ -131,9 +132,24 @@ class ProposalAdmin(MovedByServices, ProposalAdminBase):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """One button: an answer is sent, and not sent and edited on."""
+        """One button: an answer is sent, and not sent and edited on. Who answers what its proposer
+        or a colleague has closed meanwhile reads what it is now."""
+        if request.method == "POST" and self._is_closed(request, object_id):
+            return HttpResponseRedirect(request.path)
         shown = {"title": gettext("Proposal"), "show_save_and_continue": False}
         return super().changeform_view(request, object_id, form_url, shown | (extra_context or {}))
+
+    def _is_closed(self, request: HttpRequest, object_id: str | None) -> bool:
+        """Whether nobody can answer any more; said on the next page."""
+        number = whole(object_id or "")
+        row = None if number is None else Proposal.objects.filter(pk=number).first()
+        try:
+            if row is not None and self.has_view_permission(request, row):
+                rules.require_moves(row)
+        except Problem as problem:
+            messages.error(request, told(problem))
+            return True
+        return False
 
     def save_model(self, request: HttpRequest, obj: Proposal, form: Any, _change: bool) -> None:
         services.answer_proposal(obj, reviewer_of(request), form.said)

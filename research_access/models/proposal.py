@@ -19,6 +19,8 @@ class ProposalState(models.TextChoices):
     PLANNED = "planned", pgettext_lazy("state of a proposal", "planned")
     BUILT = "built", pgettext_lazy("state of a proposal", "built")
     DECLINED = "declined", pgettext_lazy("state of a proposal", "declined")
+    WITHDRAWN = "withdrawn", pgettext_lazy("state of a proposal", "withdrawn")
+    """By its proposer, before anybody had answered."""
 
 
 PROPOSAL_MOVES: dict[ProposalState, tuple[ProposalState, ...]] = {
@@ -26,6 +28,7 @@ PROPOSAL_MOVES: dict[ProposalState, tuple[ProposalState, ...]] = {
     ProposalState.PLANNED: (ProposalState.BUILT, ProposalState.DECLINED),
     ProposalState.BUILT: (),
     ProposalState.DECLINED: (ProposalState.PLANNED, ProposalState.BUILT),
+    ProposalState.WITHDRAWN: (),
 }
 """From each state to those that a reviewer can set."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
+from django.core.paginator import Page, Paginator
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -18,14 +20,15 @@ from gpugoblin_site.sentences import told
 from research_access import services
 from research_access.forms import ProposalForm
 from research_access.models import Proposal, ProposalMove, ProposalState
-from research_access.pages.common import account_of, page
+from research_access.pages.common import account_of, attempt, page
 
-LISTED = 100
+LISTED = 20
 KINDS: dict[str, str] = {
     ProposalState.OPEN: "waiting",
     ProposalState.PLANNED: "info",
     ProposalState.BUILT: "done",
     ProposalState.DECLINED: "refused",
+    ProposalState.WITHDRAWN: "info",
 }
 
 
@@ -48,15 +51,17 @@ def proposals(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, form: ProposalForm, status: int = 200) -> HttpResponse:
-    facts = {"form": form, "items": _listed(account_of(request))}
+    page_of_rows = _listed(account_of(request), request.GET.get("page"))
+    items = [_item(row) for row in page_of_rows]
+    facts = {"form": form, "items": items, "page": page_of_rows}
     return render(request, "research_access/proposals.html", facts, status=status)
 
 
-def _listed(account: Account) -> list[dict[str, Any]]:
-    """The newest first, each with its state and the last answer, in two queries."""
+def _listed(account: Account, number: str | None) -> Page[Proposal]:
+    """A page of them, the newest first, with their moves: three queries."""
     moves = Prefetch("moves", ProposalMove.objects.order_by("id"))
     rows = Proposal.objects.filter(account=account).order_by("-id").prefetch_related(moves)
-    return [_item(row) for row in rows[:LISTED]]
+    return Paginator(rows, LISTED).get_page(number)
 
 
 def _item(row: Proposal) -> dict[str, Any]:
@@ -68,4 +73,16 @@ def _item(row: Proposal) -> dict[str, Any]:
         "since": last.created if last else row.created,
         "answer": last.answer if last else "",
         "title": row.title(get_language() or "") if row.state != ProposalState.DECLINED else "",
+        "is_open": row.state == ProposalState.OPEN,
     }
+
+
+@page
+def withdraw(request: HttpRequest, key: UUID) -> HttpResponse:
+    """Take back a proposal of one's own; those of others do not exist here. Whoever comes to the
+    address otherwise, as after a log-in on the way, is led to the list."""
+    if request.method == "POST":
+        account = account_of(request)
+        row = get_object_or_404(Proposal, key=key, account=account)
+        attempt(request, lambda: services.withdraw_proposal(row, account), _("Withdrawn."))
+    return redirect("proposals")

@@ -39,6 +39,7 @@ from research_access.services.proposals import (
     answer_proposal,
     planned_proposals,
     propose,
+    withdraw_proposal,
 )
 from research_access.services.requests import (
     apply_again,
@@ -91,4 +92,5 @@ __all__ = [
     "tell",
     "undo",
     "withdraw",
+    "withdraw_proposal",
 ]

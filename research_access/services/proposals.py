@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.limits import Limit
 from accounts.models import Account
 from accounts.text import clean_name
-from goblin_wire.problems import BadMessage, Conflict
+from goblin_wire.problems import BadMessage, Conflict, NotAllowed
 from research_access import mail
 from research_access.models import PROPOSAL_MOVES, Proposal, ProposalMove, ProposalState
 from research_access.services import rules
@@ -78,6 +78,23 @@ def locked_proposal(number: int) -> Proposal:
 
 
 @transaction.atomic
+def withdraw_proposal(proposal: Proposal, account: Account) -> None:
+    """Take a proposal back that nobody has answered; one that is withdrawn stays so.
+
+    Raises `AccountSuspended`, `NotAllowed` for one of somebody else, or `Conflict` once a reviewer
+    has answered.
+    """
+    rules.require_active(account)
+    row = locked_proposal(proposal.pk)
+    if row.account_id != account.pk:
+        raise NotAllowed(_("Only its proposer can withdraw a proposal."))
+    if row.state == ProposalState.OPEN:
+        record_move(row, account, ProposalState.WITHDRAWN)
+    elif row.state != ProposalState.WITHDRAWN:
+        raise _unmoved(row)
+
+
+@transaction.atomic
 def answer_proposal(proposal: Proposal, reviewer: Account, answer: Answer) -> ProposalMove:
     """Move a proposal and mail the answer in the proposer's language.
 
@@ -97,8 +114,7 @@ def answer_proposal(proposal: Proposal, reviewer: Account, answer: Answer) -> Pr
 def checked_answer(row: Proposal, reviewer: Account, answer: Answer) -> Answer:
     """The answer as it would be kept. Raises as `answer_proposal`."""
     if answer.to not in PROPOSAL_MOVES[ProposalState(row.state)]:
-        state = ProposalState(row.state).label
-        raise Conflict(_("Nothing was changed: the proposal is {state}.").format(state=state))
+        raise _unmoved(row)
     text = rules.stated(answer.text)
     titles = [_bounded(name, getattr(answer, name)) for name in ("title_en", "title_vi")]
     if answer.to != ProposalState.DECLINED and not all(titles):
@@ -106,6 +122,12 @@ def checked_answer(row: Proposal, reviewer: Account, answer: Answer) -> Answer:
     for said in (text, *titles):
         rules.require_unnamed(said, [row.account_id, reviewer.pk])
     return Answer(answer.to, text, *titles)
+
+
+def require_moves(row: Proposal) -> None:
+    """Raise `Conflict` where no reviewer can move a proposal any more."""
+    if not PROPOSAL_MOVES[ProposalState(row.state)]:
+        raise _unmoved(row)
 
 
 def record_move(row: Proposal, actor: Account, to: ProposalState, text: str = "") -> ProposalMove:
@@ -128,6 +150,11 @@ def planned_proposals(most: int) -> list[Proposal]:
     """What is planned, the oldest first, with nothing that its proposer wrote."""
     shown = Proposal.objects.filter(state=ProposalState.PLANNED).exclude(title_en="")
     return list(shown.only("id", "title_en", "title_vi").order_by("id")[:most])
+
+
+def _unmoved(row: Proposal) -> Conflict:
+    state = ProposalState(row.state).label
+    return Conflict(_("Nothing was changed: the proposal is {state}.").format(state=state))
 
 
 def _bounded(name: str, text: str) -> str:

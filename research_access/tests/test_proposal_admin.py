@@ -89,8 +89,18 @@ def test_what_is_refused_keeps_nothing(desk: Client, proposal: Proposal) -> None
 
 def test_two_reviewers(desk: Client, proposal: Proposal) -> None:
     assert send(desk, proposal, to="built")[0] == 302
-    assert send(desk, proposal, to="declined")[0] in (200, 403)
+    told = desk.post(f"{LIST}{proposal.pk}/change/", ANSWER | {"to": "declined"}, follow=True)
+    assert "Nothing was changed: the proposal is built." in told.content.decode()
     assert ProposalMove.objects.count() == 1
+
+
+def test_a_reviewer_reads_that_it_was_withdrawn(desk: Client, proposal: Proposal) -> None:
+    services.withdraw_proposal(proposal, proposal.account)
+    told = desk.post(f"{LIST}{proposal.pk}/change/", ANSWER, follow=True).content.decode()
+    assert "Nothing was changed: the proposal is withdrawn." in told
+    assert "Nguyễn Thị Ánh</bdi>: withdrawn<br>" in told
+    assert 'name="to"' not in told
+    assert not OutboxMail.objects.exists()
 
 
 def test_the_door_says_how_many_wait(desk: Client, proposal: Proposal) -> None:

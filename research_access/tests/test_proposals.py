@@ -143,7 +143,7 @@ def test_an_erasure_leaves_the_titles_only(
         assert trace not in told
     assert [row.title("vi") for row in services.planned_proposals(9)] == ["Tích thưa"]
     waiting.refresh_from_db()
-    assert waiting.state == ProposalState.DECLINED
+    assert waiting.state == ProposalState.WITHDRAWN
     assert waiting.erased is not None
 
 
@@ -211,3 +211,49 @@ def test_the_page_costs_the_same_for_many(
     client.get("/proposals/")
     with django_assert_max_num_queries(8):
         client.get("/proposals/")
+
+
+# --- taken back ----------------------------------------------------------------------------------
+def withdraw(client: Client, row: Proposal) -> Any:
+    return client.post(f"/proposals/{row.key}/withdraw/", follow=True)
+
+
+def test_an_open_one_can_be_withdrawn(
+    client: Client, proposal: Proposal, researcher: Account
+) -> None:
+    assert f"/proposals/{proposal.key}/withdraw/" in client.get("/proposals/").content.decode()
+    for _ in range(2):  # the second click finds it done
+        page = withdraw(client, proposal).content.decode()
+        assert "withdrawn" in page
+        assert f"/proposals/{proposal.key}/withdraw/" not in page
+        assert "Nothing was changed" not in page
+    move = ProposalMove.objects.get()
+    assert (move.from_state, move.to_state, move.actor) == ("open", "withdrawn", researcher)
+    assert not OutboxMail.objects.exists()
+    assert services.propose(researcher, **NEED) != proposal, "the same may be proposed anew"
+
+
+def test_an_answered_one_stays(client: Client, proposal: Proposal, reviewer: Account) -> None:
+    services.answer_proposal(proposal, reviewer, PLANNED)
+    assert (
+        "Nothing was changed: the proposal is planned."
+        in withdraw(client, proposal).content.decode()
+    )
+    proposal.refresh_from_db()
+    assert proposal.state == ProposalState.PLANNED
+
+
+def test_only_one_s_own(proposal: Proposal) -> None:
+    other = accounts.create_account("other@example.org")
+    assert withdraw(logged_in(other), proposal).status_code == 404
+    assert Client().post(f"/proposals/{proposal.key}/withdraw/")["Location"].startswith("/login/")
+    with pytest.raises(NotAllowed):
+        services.withdraw_proposal(proposal, other)
+    assert not ProposalMove.objects.exists()
+
+
+def test_its_address_opened_leads_to_the_list(client: Client, proposal: Proposal) -> None:
+    answer = client.get(f"/proposals/{proposal.key}/withdraw/")
+    assert answer["Location"] == "/proposals/"
+    proposal.refresh_from_db()
+    assert proposal.state == ProposalState.OPEN

@@ -112,6 +112,7 @@ STAFF_PAGES = (
 POSTED = (
     *("logout", "language", "session-end", "log-out-everywhere", "token-revoke"),
     *("access-draft", "access-message", "access-withdraw", "access-again"),
+    "proposal-withdraw",
     *("lab-invite", "lab-take-back", "lab-member", "lab-leave", "lab-share"),
     *("lab-tokens", "lab-token-revoke", "admin:logout"),
 )
