@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
@@ -10,13 +11,18 @@ from numpy.typing import NDArray
 
 from goblin_wire.protocol import INLINE_BYTES
 from gpugoblin import cards, words
-from gpugoblin.arithmetic import ProductsOnly
-from gpugoblin.errors import NotComputed, TooLarge
-from gpugoblin.operands import AnyDtype, Shape, product_dtype, product_shape
+from gpugoblin.arrays import operators, products
+from gpugoblin.arrays.dtypes import Dtype, as_dtype, by_name
+from gpugoblin.arrays.origin import at, users_line
+from gpugoblin.arrays.values import Leaf, Product, Source, Value
+from gpugoblin.errors import BadArgument, NotComputed, TooLarge
+from opgraph.tensors import TensorType
 
 if TYPE_CHECKING:
     from gpugoblin.explanation import Explanation
     from gpugoblin.job import Job
+
+Shape = tuple[int, ...]
 
 
 class Home(Protocol):
@@ -26,14 +32,28 @@ class Home(Protocol):
     def where(self) -> str:
         """For sentences: `at /home/ada/lab`, `in this process`."""
 
+    @property
+    def device(self) -> str:
+        """The same in one word, as the standard's `device`: `lab`, `here`, `assumed`."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether arrays are computed in this process."""
+
     def adopt(self, x: Any) -> Array:
-        """An array of this home from any library's array."""
+        """An array of this home from any library's array, for a product."""
+
+    def joining(self, x: Any) -> Array:
+        """The same for any other operator. Raises `NotComputed` where numbers would travel."""
 
     def owns(self, other: Array) -> bool:
-        """Whether `other` can be multiplied with arrays of this home."""
+        """Whether `other` can be computed with arrays of this home."""
 
     def numbers(self, array: Array, **options: Any) -> NDArray[Any]:
         """The numbers, computed if they have to be."""
+
+    def number(self, array: Array) -> Any:
+        """The one number of an array of no axes, if it may be had in passing; else None."""
 
     def explain(self, array: Array, **options: Any) -> Explanation:
         """What computing the array would take."""
@@ -42,39 +62,42 @@ class Home(Protocol):
         """Hand the computation over."""
 
 
-class Leaf:
-    """Numbers that exist already. `key` is equal for equal ones."""
+class Array(operators.Operators):
+    """A lazy array: operators and the functions of `gpugoblin.xp` build a graph.
 
-    def __init__(self, key: str, label: str, content: NDArray[Any] | None = None) -> None:
-        self.key = key
-        self.label = label
-        self.content = content
-
-
-class Product:
-    """`left @ right`, not computed."""
-
-    def __init__(self, left: Array, right: Array) -> None:
-        self.left = left
-        self.right = right
-
-    @property
-    def label(self) -> str:
-        return " @ ".join(_bracketed(operand) for operand in (self.left, self.right))
-
-
-class Array(ProductsOnly):
-    """A lazy array of float32 or float64. `A @ B` checks shapes and types at that line.
-
-    Nothing is computed before `compute()` or `submit()`; `explain()` says what that would take.
-    Made by `lab.open`, `lab.array`, `gpugoblin.local.array` and `gpugoblin.assume`.
+    Shapes and types are checked at each line; nothing is computed before `compute()` or
+    `submit()`, and `explain()` says what that would take. Made by `lab.open`, `lab.array`,
+    `gpugoblin.local.array`, `gpugoblin.assume` and the functions of `gpugoblin.xp`.
     """
 
-    def __init__(self, home: Home, shape: Shape, dtype: AnyDtype, source: Leaf | Product) -> None:
+    __slots__ = ("__weakref__", "home", "value")
+
+    def __init__(self, home: Home, shape: Shape, dtype: Dtype, source: Source) -> None:
         self.home = home
-        self.shape = tuple(int(length) for length in shape)
-        self.dtype = dtype
-        self.source = source
+        self.value = Value(source, TensorType(dtype.name, tuple(int(each) for each in shape)))
+
+    @property
+    def source(self) -> Source:
+        return self.value.source
+
+    @property
+    def type(self) -> TensorType:
+        """Shape and name of the element type, as in a graph."""
+        return self.value.type
+
+    @property
+    def shape(self) -> Shape:
+        return self.value.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """A numpy dtype, or `gpugoblin.xp.bfloat16`."""
+        return by_name(self.value.type.dtype)
+
+    @property
+    def device(self) -> str:
+        """`lab`, `here` (this process) or `assumed`."""
+        return self.home.device
 
     @property
     def ndim(self) -> int:
@@ -87,28 +110,52 @@ class Array(ProductsOnly):
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers, wherever they are."""
-        return self.size * self.dtype.itemsize
+        return self.value.type.nbytes
+
+    @property
+    def T(self) -> Array:
+        """The transpose of a matrix. Raises `ShapeMismatch` for other numbers of axes."""
+        return products.transpose(self)
+
+    @property
+    def mT(self) -> Array:
+        """The last two axes exchanged. Raises `ShapeMismatch` below two axes."""
+        return products.matrix_transpose(self)
 
     def __matmul__(self, other: Any) -> Array:
         """The product, lazily. Raises `ShapeMismatch` or `DtypeUnsupported` here and now."""
-        return self._times(self, self._adopted(other))
+        return products.product(self, self._adopted(other))
 
     def __rmatmul__(self, other: Any) -> Array:
-        return self._times(self._adopted(other), self)
+        return products.product(self._adopted(other), self)
 
-    def _times(self, left: Array, right: Array) -> Array:
-        dtype = product_dtype(left.dtype, right.dtype)
-        shape = product_shape(left.shape, right.shape)
-        return Array(self.home, shape, dtype, Product(left, right))
+    def __imatmul__(self, other: Any) -> Array:
+        result = self @ other
+        if result.type != self.type:
+            raise BadArgument(f"In place an array stays {self.type}; the product is {result.type}.")
+        self.become(result)
+        return self
 
     def _adopted(self, other: Any) -> Array:
-        if not isinstance(other, Array):
-            return self.home.adopt(other)
-        if self.home.owns(other):
-            return other
-        raise NotComputed(
-            f"{self.source.label} is {self.home.where}, {other.source.label} {other.home.where}:"
-            " both arrays of a product have to be in one place."
+        return other if isinstance(other, Array) else self.home.adopt(other)
+
+    def become(self, other: Array) -> None:
+        """Take another array's value: what setting items and operators in place do."""
+        self.home, self.value = other.home, other.value
+
+    def astype(self, dtype: Any) -> Array:
+        """The same values in another element type; the rules are `gpugoblin.xp.astype`'s."""
+        from gpugoblin.arrays.building import cast
+
+        return cast(self, as_dtype(dtype).name)
+
+    def to_device(self, device: str, /, *, stream: None = None) -> Array:
+        """The array itself, which stays where it is. Raises `BadArgument` for another place."""
+        if stream is None and device == self.device:
+            return self
+        raise BadArgument(
+            f"The array is {self.home.where} and stays there: device {device!r} is another place."
+            " Numbers move by compute() and lab.array() alone."
         )
 
     def explain(self, **options: Any) -> Explanation:
@@ -143,24 +190,48 @@ class Array(ProductsOnly):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The numbers of a small array; a large one is never pulled in by accident."""
-        if self.nbytes > INLINE_BYTES:
-            raise TooLarge(
-                f"This array is not computed and has {words.size(self.nbytes)}; it is not made in"
-                " passing. Write .compute() to compute and fetch it, or .submit(out='C.npy') to"
-                " leave it in a file of the lab."
-            )
+        self._require_small()
         if copy is False:
             raise NotComputed("The numbers have to be computed first, so copy=False cannot hold.")
         return numpy.asarray(self.compute(), dtype=dtype)
 
+    def _require_small(self) -> None:
+        if self.nbytes > INLINE_BYTES:
+            raise TooLarge(
+                f"{words.size(self.nbytes)} ({words.shape(self.shape)} {self.dtype}) are not made"
+                f" in passing{at(users_line())}: this array is not computed. Write .compute() to"
+                " compute and fetch it, or .submit(out='C.npy') to leave it in a file of the lab."
+            )
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The numbers of a small array, computed, for another library."""
+        return self.__array__().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Array:
-        if ufunc is numpy.matmul and method == "__call__" and not options and len(inputs) == 2:
-            left, right = inputs
-            return left @ right if isinstance(left, Array) else self.__rmatmul__(left)
-        raise NotComputed(_refusal(f"numpy.{ufunc.__name__}"))
+        if method == "__call__" and not options and len(inputs) == 2:
+            if ufunc is numpy.matmul:
+                left, right = inputs
+                return left @ right if isinstance(left, Array) else self.__rmatmul__(left)
+            made = operators.by_ufunc(ufunc, inputs)
+            if made is not None:
+                return made
+        raise NotComputed(_not_numpys(ufunc.__name__))
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
-        raise NotComputed(_refusal(f"numpy.{function.__name__}"))
+        raise NotComputed(_not_numpys(function.__name__))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """`gpugoblin.xp`, which follows the Array API 2024.12. Raises `BadArgument` for others."""
+        from gpugoblin import xp
+
+        if api_version not in (None, xp.__array_api_version__):
+            raise BadArgument(
+                f"This follows the Array API {xp.__array_api_version__}, not {api_version}."
+            )
+        return xp
 
     def __len__(self) -> int:
         if not self.shape:
@@ -168,36 +239,43 @@ class Array(ProductsOnly):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise NotComputed(_refusal("A truth value"))
+        return bool(self._number("A truth value"))
 
     def __float__(self) -> float:
-        raise NotComputed(_refusal("float()"))
+        return float(self._number("float()"))
 
     def __int__(self) -> int:
-        raise NotComputed(_refusal("int()"))
+        return int(self._number("int()"))
 
     def __complex__(self) -> complex:
-        raise NotComputed(_refusal("complex()"))
+        return complex(self._number("complex()"))
 
     def __index__(self) -> int:
-        raise NotComputed(_refusal("An index"))
+        if self.type.dtype == "bool" or self.dtype.kind not in "iu":
+            raise NotComputed(f"An index is an integer, not {self.dtype}{at(users_line())}.")
+        return int(self._number("An index"))
 
-    def __iter__(self) -> Any:
-        raise NotComputed(_refusal("Iteration"))
+    def _number(self, what: str) -> Any:
+        """The one number of an array that has no axes; refused where it isn't there."""
+        if self.shape:
+            raise NotComputed(
+                f"{what} is of one number; this array is {words.shape(self.shape)}"
+                f"{at(users_line())}. Reduce it first: gpugoblin.xp.any(x), .all(x), .sum(x)."
+            )
+        number = self.home.number(self)
+        if number is None:
+            raise NotComputed(self._refusal(what))
+        return number
 
-    def __getitem__(self, key: Any) -> Any:
-        raise NotComputed(_refusal("Indexing"))
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise NotComputed(f"An array without axes has nothing to go through{at(users_line())}.")
+        if self.home.is_here:
+            return iter([self[place] for place in range(self.shape[0])])
+        raise NotComputed(self._refusal("Iteration"))
 
     def __contains__(self, value: Any) -> bool:
-        raise NotComputed(_refusal("`in`"))
-
-    def __eq__(self, other: object) -> Any:
-        if other is self:
-            return True
-        raise NotComputed(_refusal("Comparison"))
-
-    def __hash__(self) -> int:
-        return id(self)
+        raise NotComputed(self._refusal("`in`"))
 
     def __repr__(self) -> str:
         return (
@@ -212,19 +290,32 @@ class Array(ProductsOnly):
         ]
         return cards.card(self.source.label, _standing(self), "calm", "", rows)
 
+    def _refusal(self, what: str) -> str:
+        return (
+            f"{what} needs the numbers, which are not computed{at(users_line())}. Compute the array"
+            " first: .compute() gives a numpy array. For a choice by element write"
+            " gpugoblin.xp.where."
+        )
 
-def _bracketed(operand: Array) -> str:
-    label = operand.source.label
-    return f"({label})" if isinstance(operand.source, Product) else label
+
+def of_value(home: Home, value: Value) -> Array:
+    """An array over a value of a graph."""
+    array = Array.__new__(Array)
+    array.home, array.value = home, value
+    return array
 
 
 def _standing(array: Array) -> str:
-    computed = "not computed, " if isinstance(array.source, Product) else ""
+    computed = "" if isinstance(array.source, Leaf) else "not computed, "
     return f"{computed}{array.home.where}"
 
 
-def _refusal(what: str) -> str:
+def _not_numpys(name: str) -> str:
     return (
-        f"{what} needs the numbers, which are not computed. Compute the array first:"
-        " .compute() gives a numpy array."
+        f"numpy.{name} needs the numbers, which are not computed{at(users_line())}. Write"
+        f" gpugoblin.xp.{name} where there is one, or compute the array first: .compute() gives a"
+        " numpy array."
     )
+
+
+__all__ = ["Array", "Home", "Leaf", "Product", "Source", "Value", "of_value"]

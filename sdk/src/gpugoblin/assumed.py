@@ -11,10 +11,11 @@ import numpy
 from numpy.typing import NDArray
 
 from gpugoblin.array import Array, Leaf
+from gpugoblin.arrays.dtypes import as_dtype
 from gpugoblin.errors import NotComputed, Problem
 from gpugoblin.explanation import Explanation, impossible, planned
 from gpugoblin.graphs import single_product, sizes
-from gpugoblin.operands import DTYPES, Shape, check_dtype
+from gpugoblin.operands import Shape
 from opgraph.errors import PlanError
 from opgraph.partition.choice import choose_plan
 from opgraph.partition.estimate import estimate
@@ -44,8 +45,22 @@ class Assumed:
     def adopt(self, x: Any) -> Array:
         return assume(x.shape, x.dtype)
 
-    def owns(self, other: Array) -> bool:
-        return other.dtype.name in DTYPES
+    def joining(self, x: Any) -> Array:
+        return assume(x.shape, x.dtype)
+
+    def number(self, array: Array) -> Any:
+        """Nothing: there are no numbers."""
+
+    @property
+    def device(self) -> str:
+        return "assumed"
+
+    @property
+    def is_here(self) -> bool:
+        return False
+
+    def owns(self, _other: Array) -> bool:
+        return True
 
     def numbers(self, array: Array, **_: Any) -> NDArray[Any]:
         raise NotComputed(
@@ -72,7 +87,7 @@ HOME = Assumed()
 
 def assume(shape: Shape, dtype: Any = "float32") -> Array:
     """An array that has only a shape, to ask what a computation with such a one would take."""
-    kind = check_dtype(numpy.dtype(dtype))
+    kind = as_dtype(dtype)
     leaf = Leaf(f"assumed{tuple(shape)}", "assumed")
     return Array(HOME, tuple(shape), kind, leaf)
 

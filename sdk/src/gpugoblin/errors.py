@@ -3,7 +3,8 @@
 Every class of `goblin_wire.problems` is here; they are the same on every machine of the network.
 `GoblinError` catches them all. A few also are what Python and numpy would raise:
 `NotReady` is a `TimeoutError`, `NotComputed` and `DtypeUnsupported` are `TypeError`s,
-`ShapeMismatch` is a `ValueError`.
+`ShapeMismatch` and `BadArgument` are `ValueError`s, `IndexOutOfRange` is an `IndexError` and
+`ComputationFailed` an `ArithmeticError`; the last three are raised in this process only.
 """
 
 from __future__ import annotations
@@ -94,6 +95,28 @@ class NotComputed(UnsupportedComputation, TypeError):
     """The array is a description of a computation; its numbers are not there."""
 
 
+class BadArgument(Problem, ValueError):
+    """An argument is not one that this function takes."""
+
+    code, status = "bad_argument", 400
+
+
+class IndexOutOfRange(Problem, IndexError):
+    """The array has no element of this index."""
+
+    code, status = "index_out_of_range", 400
+
+
+class ComputationFailed(Problem, ArithmeticError):
+    """The numbers do not allow what was asked.
+
+    `facts`: `operator`, `line` (file:line where it was written) and `reason`, the operator's own
+    code: `index_out_of_range`, `division_by_zero`, `negative_shift` and others.
+    """
+
+    code, status = "computation_failed", 422
+
+
 _NARROWER: dict[str, type[Problem]] = {
     kind.code: kind for kind in (NotReady, ShapeMismatch, DtypeUnsupported)
 }
@@ -110,6 +133,7 @@ def typed(problem: Problem) -> Problem:
 __all__ = [
     "PROBLEMS",
     "AccountSuspended",
+    "BadArgument",
     "BadArray",
     "BadCertificate",
     "BadGraph",
@@ -118,6 +142,7 @@ __all__ = [
     "CapabilityExpired",
     "CapabilityForeign",
     "CapabilityInvalid",
+    "ComputationFailed",
     "Conflict",
     "CopiedHost",
     "DigestMismatch",
@@ -131,6 +156,7 @@ __all__ = [
     "FileUnreadable",
     "GoblinError",
     "HostRemoved",
+    "IndexOutOfRange",
     "Internal",
     "JobCancelled",
     "JobFailed",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpugoblin.array import Array, Leaf, Product
+from gpugoblin.array import Array, Leaf, Product, Value, of_value
+from gpugoblin.arrays.origin import at
+from gpugoblin.arrays.values import Applied
 from gpugoblin.errors import UnsupportedComputation
 from gpugoblin.operands import Shape
 from opgraph.builder import GraphBuilder
@@ -49,17 +51,41 @@ def computation(array: Array) -> Computation:
 
 def single_product(array: Array) -> Product:
     """The product that the array is. Raises `UnsupportedComputation` where it is another thing."""
-    if not isinstance(array.source, Product):
+    if isinstance(array.source, Leaf):
         raise UnsupportedComputation(
             f"{array.source.label} is there already; there is nothing to compute."
         )
-    for operand in (array.source.left, array.source.right):
+    product = _of_matrices(array) if isinstance(array.source, Applied) else array.source
+    for operand in (product.left, product.right):
+        if isinstance(operand.source, Applied):
+            raise _not_served(operand.source)
         if isinstance(operand.source, Product):
             raise UnsupportedComputation(
                 f"One product is computed at a time. Submit {operand.source.label} with"
                 " out='name.npy' first, then open its result with lab.open('name.npy')."
             )
-    return array.source
+    return product
+
+
+def _of_matrices(array: Array) -> Product:
+    """What `A @ B` is in this process: a product with its vectors written as matrices."""
+    assert isinstance(array.source, Applied)  # noqa: S101
+    made = array.source.application
+    if made.operator == "reshape" and isinstance(made.operands[0].source, Applied):
+        made = made.operands[0].source.application
+    if made.operator != "matmul" or len(made.results[0].shape) != 2:
+        raise _not_served(array.source)
+    left, right = (of_value(array.home, _vector(each)) for each in made.operands)
+    return Product(left, right)
+
+
+def _vector(value: Value) -> Value:
+    """The vector that was written as a matrix of one row or column; else the value itself."""
+    source = value.source
+    if isinstance(source, Applied) and source.application.operator == "reshape":
+        (inner,) = source.application.operands
+        return inner if len(inner.type.shape) == 1 else value
+    return value
 
 
 def matrix_shapes(product: Product) -> tuple[Shape, Shape]:
@@ -74,7 +100,16 @@ def sizes(product: Product) -> Sizes:
     return Sizes(m, k, n)
 
 
+def _not_served(source: Applied) -> UnsupportedComputation:
+    application = source.application
+    return UnsupportedComputation(
+        f"{application}{at(application.line)}: today's network computes products, A @ B, of arrays"
+        " that lie at the lab, and no other operators yet. Compute this in your own process: open"
+        " the same numbers with gpugoblin.local.open(path) or gpugoblin.local.array(x), write the"
+        " same lines, and .compute()."
+    )
+
+
 def _leaf(operand: Array) -> Leaf:
-    if isinstance(operand.source, Product):
-        raise UnsupportedComputation("One product is computed at a time.")
+    assert isinstance(operand.source, Leaf)  # noqa: S101 - single_product looked
     return operand.source

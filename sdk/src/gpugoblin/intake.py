@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goblin_wire.blobs import array_hasher
 from goblin_wire.protocol import CHUNK_BYTES
+from gpugoblin.arrays.dtypes import as_dtype
 from gpugoblin.errors import BadArray
 from gpugoblin.operands import check_dtype
 
@@ -21,6 +22,19 @@ def as_numpy(x: Any) -> NDArray[Any]:
 
     Raises `BadArray` for what is no array and `DtypeUnsupported` for other element types.
     """
+    array = _taken(x)
+    check_dtype(array.dtype)
+    return array
+
+
+def as_any_numpy(x: Any) -> NDArray[Any]:
+    """The same with every element type of the catalogue."""
+    array = _taken(x)
+    as_dtype(array.dtype)
+    return array
+
+
+def _taken(x: Any) -> NDArray[Any]:
     if isinstance(x, numpy.ma.MaskedArray):
         raise BadArray("The array has a mask, which would be lost; write x.filled(value) first.")
     if not any(hasattr(x, name) for name in PROTOCOLS):
@@ -28,9 +42,7 @@ def as_numpy(x: Any) -> NDArray[Any]:
             f"{type(x).__name__} is no array (none of {', '.join(PROTOCOLS)});"
             " write numpy.asarray(x) first."
         )
-    array = _converted(x)
-    check_dtype(array.dtype)
-    return array
+    return _converted(x)
 
 
 def _converted(x: Any) -> NDArray[Any]:

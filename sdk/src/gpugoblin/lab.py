@@ -82,6 +82,23 @@ class Lab:
         """As `array`: what a numpy array in `A @ x` becomes."""
         return self.array(x)
 
+    def joining(self, x: Any) -> Array:
+        raise NotComputed(
+            f"A numpy array of {numpy.asarray(x).nbytes:,} bytes is not sent to the lab in passing."
+            " Put it there first: lab.array(x)."
+        )
+
+    def number(self, array: Array) -> Any:
+        """Nothing: the numbers lie at the lab node."""
+
+    @property
+    def device(self) -> str:
+        return "lab"
+
+    @property
+    def is_here(self) -> bool:
+        return False
+
     def owns(self, other: Array) -> bool:
         """Whether the array lies at the same lab node."""
         home = other.home

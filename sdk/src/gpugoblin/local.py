@@ -9,33 +9,41 @@ np.float64(3.0)
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gpugoblin.array import Array, Leaf, Product
-from gpugoblin.errors import BadArray, FileMissing, UnsupportedComputation
-from gpugoblin.graphs import matrix_shapes
-from gpugoblin.intake import as_numpy
-from gpugoblin.operands import check_dtype
-from opgraph.builder import GraphBuilder
-from opgraph.executor import execute
+from gpugoblin.array import Array, Leaf, Value, of_value
+from gpugoblin.arrays import building, evaluation
+from gpugoblin.arrays.dtypes import as_dtype
+from gpugoblin.errors import (
+    BadArgument,
+    BadArray,
+    DtypeUnsupported,
+    FileMissing,
+    UnsupportedComputation,
+)
+from gpugoblin.intake import as_any_numpy
+from opgraph.tensors import HALVES
 
 if TYPE_CHECKING:
     from gpugoblin.explanation import Explanation
     from gpugoblin.job import Job
+
+_on_demand: ContextVar[bool] = ContextVar("gpugoblin_local_on_demand", default=False)
 
 
 class Local:
     """The home of arrays in this process."""
 
     def adopt(self, x: Any) -> Array:
-        content = as_numpy(x)
-        key = f"{id(content)}"
-        leaf = Leaf(key, "array", content)
-        return Array(self, content.shape, check_dtype(content.dtype), leaf)
+        content = as_any_numpy(x)
+        return Array(self, content.shape, as_dtype(content.dtype), _leaf(content))
+
+    joining = adopt
 
     def owns(self, other: Array) -> bool:
         return isinstance(other.home, Local)
@@ -45,10 +53,13 @@ class Local:
             raise UnsupportedComputation(
                 f"compute() in this process takes no options, not {', '.join(options)}."
             )
-        if isinstance(array.source, Leaf):
-            assert array.source.content is not None  # noqa: S101
-            return array.source.content
-        return _multiplied(array, array.source, self)
+        return compute(array)[0]
+
+    def number(self, array: Array) -> Any:
+        if isinstance(array.source, Leaf) or _on_demand.get():
+            wide = building.cast(array, "float32") if array.type.dtype in HALVES else array
+            return evaluation.computed([wide.value])[0].item()
+        return None
 
     def explain(self, array: Array, **options: Any) -> Explanation:
         from gpugoblin.assumed import explain
@@ -65,12 +76,26 @@ class Local:
     def where(self) -> str:
         return "in this process"
 
+    @property
+    def device(self) -> str:
+        return "here"
+
+    @property
+    def is_here(self) -> bool:
+        return True
+
 
 HOME = Local()
 
+ANYWHERE = Local()
+"""The home of arrays made of nothing but constants: they go with arrays of every other home."""
+
 
 def array(x: Any) -> Array:
-    """A lazy array over `x`: a numpy array or anything with its interface. Nothing is copied."""
+    """A lazy array over `x`: a numpy array or anything with its interface. Nothing is copied.
+
+    Raises `BadArray` for what is no array, `DtypeUnsupported` for other element types.
+    """
     return HOME.adopt(x)
 
 
@@ -82,23 +107,81 @@ def open(path: str | os.PathLike[str]) -> Array:  # noqa: A001
         raise FileMissing(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
         raise BadArray(f"{path} is not an array that can be opened: {error}") from None
-    return Array(
-        HOME, content.shape, check_dtype(content.dtype), Leaf(str(path), str(path), content)
-    )
+    return Array(HOME, content.shape, as_dtype(content.dtype), Leaf(str(path), str(path), content))
 
 
-def _multiplied(array: Array, product: Product, home: Local) -> NDArray[Any]:
-    build = GraphBuilder()
-    shapes = matrix_shapes(product)
-    values = [
-        build.placeholder(f"x{place}", array.dtype.name, shape)
-        for place, shape in enumerate(shapes)
-    ]
-    graph = build.build(build.apply("matmul", *values))
-    operands = (home.numbers(product.left), home.numbers(product.right))
-    inputs = {
-        f"x{place}": operand.reshape(shape).astype(array.dtype, copy=False)
-        for place, (operand, shape) in enumerate(zip(operands, shapes, strict=True))
-    }
-    (result,) = execute(graph, inputs, threads=os.cpu_count() or 1)
-    return numpy.asarray(result).reshape(array.shape)
+def compute(*arrays: Array) -> tuple[NDArray[Any], ...]:
+    """The numbers of several arrays at once: what they share is computed once.
+
+    Raises `ComputationFailed`, which names the operator and your line, where the numbers do not
+    allow what was asked, and `DtypeUnsupported` for bfloat16, which numpy does not have.
+    """
+    for each in arrays:
+        if not isinstance(each, Array) or not each.home.is_here:
+            raise BadArgument(
+                "Only lazy arrays in this process are computed here; an array of a lab is computed"
+                " by its own .compute()."
+            )
+        if each.type.dtype == "bfloat16":
+            raise DtypeUnsupported(
+                "numpy has no bfloat16: write .astype(numpy.float32).compute(), or"
+                " gpugoblin.local.bits(x) for the bits as uint16."
+            )
+    return tuple(evaluation.computed([each.value for each in arrays]))
+
+
+def bits(x: Array) -> NDArray[numpy.uint16]:
+    """The bits of a bfloat16 or float16 array, computed, as uint16."""
+    if x.type.dtype not in HALVES:
+        raise DtypeUnsupported(f"bits() is for bfloat16 and float16, not {x.type.dtype}.")
+    return evaluation.computed([x.value])[0].view(numpy.uint16)
+
+
+def from_bits(x: Any) -> Array:
+    """A lazy bfloat16 array over its bits, a numpy array of uint16. Nothing is copied."""
+    content = as_any_numpy(x)
+    if content.dtype != numpy.uint16:
+        raise DtypeUnsupported(f"The bits of bfloat16 are uint16, not {content.dtype}.")
+    return Array(HOME, content.shape, as_dtype("bfloat16"), _leaf(content))
+
+
+def on_demand(enabled: bool = True) -> _Switch:
+    """Let `bool(x)`, `float(x)`, `int(x)` of arrays without axes compute in passing.
+
+    It counts for arrays of this process, from the call on, in this thread; with `with` to the end
+    of the block. By default they are refused here as they are at a lab, so that a program that
+    runs here runs there.
+    """
+    return _Switch(enabled)
+
+
+class _Switch:
+    """What `on_demand` gives: leaving it brings back what was before."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._before = _on_demand.set(enabled)
+
+    def __enter__(self) -> None:
+        """Nothing more: it counts from the call on."""
+
+    def __exit__(self, *_: object) -> None:
+        _on_demand.reset(self._before)
+
+
+def _leaf(content: NDArray[Any]) -> Leaf:
+    return Leaf(f"{id(content)}", "array", content)
+
+
+__all__ = [
+    "ANYWHERE",
+    "HOME",
+    "Local",
+    "Value",
+    "array",
+    "bits",
+    "compute",
+    "from_bits",
+    "of_value",
+    "on_demand",
+    "open",
+]  # fmt: skip

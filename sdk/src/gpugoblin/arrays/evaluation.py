@@ -1,0 +1,195 @@
+"""From lazy arrays to one operator graph, and to numbers in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from gpugoblin import words
+from gpugoblin.arrays.building import LIMITS
+from gpugoblin.arrays.origin import at
+from gpugoblin.arrays.values import Application, Applied, Leaf, Value
+from gpugoblin.errors import ComputationFailed, MemoryTooSmall, TooLarge, UnsupportedComputation
+from opgraph.catalogue import OPERATORS
+from opgraph.errors import ComputationError
+from opgraph.executor import execute
+from opgraph.graph import Graph
+from opgraph.memory import peak_bytes
+from opgraph.nodes import Node, Placeholder
+from opgraph.tensors import Shape, TensorType, storage_dtype
+
+
+class Recorded(NamedTuple):
+    """A graph, the leaf of each placeholder, and the application that each node is."""
+
+    graph: Graph
+    leaves: dict[str, Leaf]
+    applications: list[Application]
+
+
+def record(values: Sequence[Value]) -> Recorded:
+    """One graph for all of the values; what they share is computed once.
+
+    Nodes stand in the order in which the values need them, whatever order they were written in.
+    Raises `TooLarge` above the number of nodes that a graph may have, and
+    `UnsupportedComputation` for a product at a lab.
+    """
+    leaves: dict[tuple[str, Shape, str], Leaf] = {}
+    applications = list(_in_order(values))
+    for value in _operands(values, applications):
+        if isinstance(value.source, Leaf):
+            leaves.setdefault(_identity(value), value.source)
+        elif not isinstance(value.source, Applied):
+            raise UnsupportedComputation(f"{value.source.label} is computed by a lab alone.")
+    return _written(values, applications, leaves)
+
+
+def _in_order(values: Iterable[Value]) -> Iterable[Application]:
+    """Every application that the values need, after those that it needs itself."""
+    done: set[int] = set()
+    count = 0
+    stack = [(each.source.application, False) for each in reversed(list(values))
+             if isinstance(each.source, Applied)]  # fmt: skip
+    while stack:
+        application, ready = stack.pop()
+        if id(application) in done:
+            continue
+        if ready:
+            done.add(id(application))
+            count += 1
+            _check_count(count, application)
+            yield application
+            continue
+        stack.append((application, True))
+        for operand in reversed(application.operands):
+            source = operand.source
+            if isinstance(source, Applied) and id(source.application) not in done:
+                stack.append((source.application, False))
+
+
+def _check_count(count: int, application: Application) -> None:
+    if count > LIMITS.nodes:
+        raise TooLarge(
+            f"This computation has more than {LIMITS.nodes:,} operations, which is the most that"
+            f" one graph may have (the last one that fits was written{at(application.line)})."
+            " Write a loop as gpugoblin.repeat, or compute a part of it first and go on with"
+            " gpugoblin.local.array(x.compute())."
+        )
+
+
+def _operands(values: Iterable[Value], applications: Iterable[Application]) -> Iterable[Value]:
+    yield from values
+    for application in applications:
+        yield from application.operands
+
+
+def _identity(value: Value) -> tuple[str, Shape, str]:
+    assert isinstance(value.source, Leaf)  # noqa: S101
+    return value.source.key, value.type.shape, value.type.dtype
+
+
+def _written(
+    values: Sequence[Value],
+    applications: list[Application],
+    leaves: dict[tuple[str, Shape, str], Leaf],
+) -> Recorded:
+    if len(leaves) > LIMITS.placeholders:
+        raise TooLarge(
+            f"This computation has {len(leaves):,} inputs; a graph may have"
+            f" {LIMITS.placeholders:,}. Put arrays together first, with numpy.stack."
+        )
+    numbers: dict[Any, int] = {identity: number for number, identity in enumerate(leaves)}
+    first = len(leaves)
+    for application in applications:
+        numbers[id(application)] = first
+        first += len(application.results)
+
+    def number(value: Value) -> int:
+        if isinstance(value.source, Applied):
+            return numbers[id(value.source.application)] + value.source.position
+        return numbers[_identity(value)]
+
+    return Recorded(
+        Graph(
+            tuple(
+                Placeholder(f"x{place}", _type(identity)) for place, identity in enumerate(leaves)
+            ),
+            tuple(_node(each, number) for each in applications),
+            tuple(map(number, values)),
+            max((OPERATORS[each.operator].since for each in applications), default=1),
+        ),
+        {f"x{place}": leaf for place, leaf in enumerate(leaves.values())},
+        applications,
+    )
+
+
+def _type(identity: tuple[str, Shape, str]) -> TensorType:
+    return TensorType(identity[2], identity[1])
+
+
+def _node(application: Application, number: Callable[[Value], int]) -> Node:
+    return Node(
+        application.operator,
+        tuple(map(number, application.operands)),
+        application.results,
+        application.attributes,
+        OPERATORS[application.operator].version,
+    )
+
+
+def computed(values: Sequence[Value]) -> list[NDArray[Any]]:
+    """The numbers of all of the values, by one graph in this process; 16-bit floats as stored.
+
+    What lies there already is handed out as it is, everything else in memory of its own. Raises
+    `ComputationFailed`, which names the operator, its operands and the user's line, where the
+    numbers do not allow what was asked, and `MemoryTooSmall`.
+    """
+    open_ones = [each for each in values if not isinstance(each.source, Leaf)]
+    made = iter(_run(record(open_ones)) if open_ones else ())
+    return [_content(each) if isinstance(each.source, Leaf) else next(made) for each in values]
+
+
+def _run(recorded: Recorded) -> list[NDArray[Any]]:
+    inputs = {name: _stored(leaf, recorded, name) for name, leaf in recorded.leaves.items()}
+    try:
+        made = execute(recorded.graph, inputs, threads=os.cpu_count() or 1)
+    except ComputationError as error:
+        raise _at_users_line(error, recorded.applications) from None
+    except MemoryError:
+        raise MemoryTooSmall(
+            f"The computation needs {words.size(peak_bytes(recorded.graph))} of memory at once,"
+            " more than this machine gave."
+        ) from None
+    return [numpy.asarray(each) for each in made]
+
+
+def _at_users_line(error: ComputationError, applications: list[Application]) -> ComputationFailed:
+    application = applications[error.node or 0]
+    return ComputationFailed(
+        f"{application}{at(application.line)}: {error.reason}",
+        reason=error.code,
+        operator=application.operator,
+        line=str(application.line) if application.line else "",
+    )
+
+
+def _content(value: Value) -> NDArray[Any]:
+    assert isinstance(value.source, Leaf)  # noqa: S101
+    if value.source.content is None:
+        raise UnsupportedComputation(f"The numbers of {value.source.label} are not here.")
+    return value.source.content
+
+
+def _stored(leaf: Leaf, recorded: Recorded, name: str) -> Callable[[], NDArray[Any]]:
+    type_ = recorded.graph.placeholders[int(name[1:])].type
+
+    def load() -> NDArray[Any]:
+        # A file's numbers are brought to this machine's byte order when they are first needed.
+        content = _content(Value(leaf, type_))
+        return numpy.asarray(content, storage_dtype(type_.dtype))
+
+    return load
