@@ -40,7 +40,7 @@ messages: $(VENV)/test.stamp  ## catalogues of messages: sources -> .po, .po -> 
 screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, light and dark, vi and en
 	@$(GUARD) $(BIN)/python -m tests.browser.screenshots .screenshots
 
-conformance: $(VENV)/test.stamp  ## every node test of ONNX whose operators we have; writes the table of cases
+conformance: $(VENV)/test.stamp  ## ONNX's node tests, statistics of random numbers, other CPUs (minutes)
 	@$(GUARD) $(BIN)/python -m tests.conformance
 
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments

@@ -1,33 +1,36 @@
-"""Runs every case and writes the table; fails where one that runs is wrong, or fewer run."""
+"""Runs every part and prints one table; fails where anything is wrong.
+
+`python -m tests.conformance [PART...]`
+"""
 
 from __future__ import annotations
 
 import sys
-import warnings
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
-from tests.conformance.cases import all_cases, outcome, table
+from tests.conformance import onnx_part, random_part, variants_part
+from tests.conformance.report import Row, printed
 
-TABLE = Path(__file__).with_name("onnx_cases.md")
-LEAST = 1000
+PARTS: dict[str, Callable[[], Iterable[Row]]] = {
+    "onnx": onnx_part.rows,
+    "random": random_part.rows,
+    "variants": variants_part.rows,
+}
 
 
-def main() -> int:
-    warnings.simplefilter("ignore")
-    found = []
-    for number, case in enumerate(all_cases()):
-        found.append(outcome(case))
-        if number % 200 == 0:
-            print(f"{number} of {len(all_cases())}", file=sys.stderr)
-    wrong = [each for each in found if each.wrong]
-    for each in wrong:
-        print(f"{each.name}: {each.wrong}")
-    ran = sum(not each.reason for each in found)
-    print(f"{ran} cases run, {len(wrong)} wrong, {len(found) - ran} not run")
-    if not wrong:
-        TABLE.write_text(table(found))
-    return 1 if wrong or ran < LEAST else 0
+def main(*names: str) -> int:
+    """Run these parts, or all; 2 where there is no such part."""
+    if unknown := set(names) - set(PARTS):
+        print(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+        return 2
+    rows = []
+    for name in names or PARTS:
+        for row in PARTS[name]():
+            print(f"{row.part}, {row.what}: {row.ran} in {row.seconds:.0f} s", file=sys.stderr)
+            rows.append(row)
+    print(printed(rows))
+    return 1 if any(row.wrong for row in rows) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
