@@ -298,3 +298,12 @@ def test_an_error_of_the_numbers_knows_its_node() -> None:
     for error in (caught.value, copy):
         assert (error.code, error.node) == ("division_by_zero", 1)
         assert error.message == f"Node 1 (floor_divide): {error.reason}"
+
+
+def test_a_negative_exponent_of_integers_is_an_error() -> None:
+    build = GraphBuilder()
+    a, b = (build.placeholder(name, "int8", (2,)) for name in ("x0", "x1"))
+    graph = build.build(build.apply("integer_power", a, b))
+    with pytest.raises(ComputationError) as caught:
+        execute(graph, {"x0": numpy.ones(2, "int8"), "x1": numpy.array([1, -1], "int8")})
+    assert caught.value.code == "negative_exponent"

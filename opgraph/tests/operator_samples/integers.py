@@ -18,6 +18,17 @@ def shifted(draw: Draw, row: Row) -> Case:
     return Case(row, (draw.numbers(row[0], shape), draw.few(row[1], shape, 0, most)))
 
 
+def powers(draw: Draw, row: Row) -> Case:
+    """Exponents of which most make the power wrap."""
+    shape = draw.shape()
+    return Case(row, (draw.numbers(row[0], shape), draw.few(row[1], shape, 0, 100)))
+
+
+def large_power() -> Case:
+    draw, shape = Draw(1), (512, 1024)
+    return Case(("int32",) * 2, (draw.numbers("int32", shape), draw.few("int32", shape, 0, 9)))
+
+
 def large_shift() -> Case:
     draw, shape = Draw(1), (512, 1024)
     return Case(("int32",) * 2, (draw.numbers("int32", shape), draw.few("int32", shape, 0, 31)))
@@ -75,6 +86,15 @@ SAMPLES = {
             (case("int8", [-1, -128, 0]), ([8, 1, 0],)),
             (case("int64", [-1, -(2**63)]), ([64, 1],)),
             (case("uint64", [2**63]), ([1],)),
+        ),
+    ),
+    "integer_power": Sample(
+        powers,
+        operator.pow,
+        large_power,
+        edges=(
+            (case("int8", [0, 2, -2, -1], [0, 7, 7, 127]), ([1, -128, -128, -1],)),
+            (case("uint64", [3, 2], [64, 64]), ([3**64 % 2**64, 0],)),
         ),
     ),
     "gcd": Sample(

@@ -103,6 +103,13 @@ def _count_bits_bytes(types: Types, _attributes: Attributes) -> int:
     return 2 * types[0].nbytes
 
 
+def _integer_power(call: Call) -> None:
+    base, exponent = call.operands
+    if exponent.dtype.kind == "i" and exponent.size and int(exponent.min()) < 0:
+        raise ComputationError("negative_exponent", "An exponent of integers is negative.")
+    call.xp.power(base, exponent, out=call.results[0])
+
+
 BITWISE_AND = _bits("bitwise_and", "Bits that are set in both.")
 BITWISE_OR = _bits("bitwise_or", "Bits that are set in one.")
 BITWISE_XOR = _bits("bitwise_xor", "Bits that are set in just one.")
@@ -139,6 +146,13 @@ GCD = _bits(
     dtypes=INTEGERS,
     special="gcd(0, 0) is 0; the smallest signed integer with itself or 0 wraps.",
 )
+INTEGER_POWER = _bits(
+    "integer_power",
+    "left to the power of right, modulo 2^w.",
+    dtypes=INTEGERS,
+    run=_integer_power,
+    special="0 to 0 is 1; an exponent below 0 is an error.",
+)
 
 OPERATORS = (
     BITWISE_AND,
@@ -149,4 +163,5 @@ OPERATORS = (
     BITWISE_RIGHT_SHIFT,
     COUNT_BITS,
     GCD,
+    INTEGER_POWER,
 )
