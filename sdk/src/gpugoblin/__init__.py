@@ -11,7 +11,7 @@ result = job.result()
 
 __version__ = "0.1.0"
 
-from gpugoblin import errors, local
+from gpugoblin import errors, local, operators, xp
 from gpugoblin.array import Array
 from gpugoblin.assumed import assume, explain
 from gpugoblin.explanation import Explanation
@@ -39,5 +39,7 @@ __all__ = [
     "errors",
     "explain",
     "local",
+    "operators",
     "remember",
+    "xp",
 ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from gpugoblin.array import Array, Leaf, Value, of_value
+from gpugoblin.array import Array, Leaf
 from gpugoblin.arrays import building, evaluation
 from gpugoblin.arrays.dtypes import as_dtype
 from gpugoblin.errors import (
@@ -99,6 +99,13 @@ def array(x: Any) -> Array:
     return HOME.adopt(x)
 
 
+def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Array:
+    """`gpugoblin.xp.asarray`: a lazy array from numbers, lists of them, or another array."""
+    from gpugoblin.arrays.creation import asarray as make
+
+    return make(obj, dtype=dtype, copy=copy)
+
+
 def open(path: str | os.PathLike[str]) -> Array:  # noqa: A001
     """A lazy array over a `.npy` file of this machine; it is read when it is computed with."""
     try:
@@ -173,15 +180,6 @@ def _leaf(content: NDArray[Any]) -> Leaf:
 
 
 __all__ = [
-    "ANYWHERE",
-    "HOME",
-    "Local",
-    "Value",
-    "array",
-    "bits",
-    "compute",
-    "from_bits",
-    "of_value",
-    "on_demand",
+    "ANYWHERE", "HOME", "Local", "array", "asarray", "bits", "compute", "from_bits", "on_demand",
     "open",
 ]  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy
@@ -118,8 +120,10 @@ def arrays_of(*operands: Any) -> list[core.Array]:
     dtype = present[0].type.dtype
     for each in present[1:]:
         dtype = dtypes.promoted(dtype, each.type.dtype)
+    # Beside one array a number has its shape at once: the same number again is the same node.
+    shape = present[0].type.shape if len(present) == 1 else ()
     return [
-        scalar(given, dtype) if made is None else made
+        scalar(given, dtype, shape) if made is None else made
         for given, made in zip(operands, arrays, strict=True)
     ]
 
@@ -138,18 +142,18 @@ def _joining(x: Any, operands: Sequence[Any]) -> core.Array:
     return array_of(x, "An operand")
 
 
-def scalar(value: Scalar | complex, dtype: str) -> core.Array:
-    """A Python number as an array of no axes of that dtype. Raises `DtypeUnsupported`."""
+def scalar(value: Scalar | complex, dtype: str, shape: Shape = ()) -> core.Array:
+    """A Python number, which that dtype can hold, everywhere. Raises `DtypeUnsupported`."""
     if isinstance(value, bool):
         if dtype in BOOL:
-            return constant(value, dtype)
+            return constant(value, dtype, shape)
     elif isinstance(value, int):
         if dtype in INTEGRAL:
-            return constant(_fitting(value, dtype), dtype)
+            return constant(_fitting(value, dtype), dtype, shape)
         if dtype in FLOATING:
-            return constant(_as_float(value), dtype)
+            return constant(_as_float(value), dtype, shape)
     elif isinstance(value, float) and dtype in FLOATING:
-        return constant(float(value), dtype)
+        return constant(float(value), dtype, shape)
     raise DtypeUnsupported(
         f"The Python {type(value).__name__} {value!r} does not go with an array of {dtype};"
         " nothing is converted silently. Cast the array first: x.astype(...)."
@@ -171,12 +175,22 @@ def _as_float(value: int) -> float:
 
 
 def constant(value: Scalar, dtype: str, shape: Shape = ()) -> core.Array:
-    """One number everywhere; `value` is one that the dtype has."""
+    """One number everywhere; `value` is one that the dtype has. It takes no memory of its own."""
+    sign = math.copysign(1.0, value) if isinstance(value, float) else 0.0
+    return core.of_value(local.ANYWHERE, _kept(value, dtype, shape, sign))
+
+
+@lru_cache(maxsize=1024)
+def _kept(value: Scalar, dtype: str, shape: Shape, _sign: float) -> Value:
+    """Values never change, so a constant is made once; 0.0 and -0.0 are two."""
+    if shape:
+        return broadcast(constant(value, dtype), shape).value
     if dtype in FLOATING:
-        return apply("full", shape=shape, value=float(value), dtype=dtype)
+        return apply("full", shape=shape, value=float(value), dtype=dtype).value
     if dtype in BOOL:
-        return cast(apply("full_integers", shape=shape, value=int(value), dtype="uint8"), "bool")
-    return apply("full_integers", shape=shape, value=int(value), dtype=dtype)
+        one = apply("full_integers", shape=shape, value=int(value), dtype="uint8")
+        return cast(one, "bool").value
+    return apply("full_integers", shape=shape, value=int(value), dtype=dtype).value
 
 
 def cast(x: core.Array, dtype: str) -> core.Array:

@@ -102,8 +102,7 @@ def full(
 
 
 def _filled(shape: tuple[int, ...], value: Scalar, name: str) -> core.Array:
-    made = scalar(_as_kind(value, name), name)
-    return broadcast(made, shape)
+    return scalar(_as_kind(value, name), name, shape)
 
 
 def _as_kind(value: Scalar, name: str) -> Scalar:

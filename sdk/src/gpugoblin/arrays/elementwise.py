@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 import gpugoblin.array as core
 from gpugoblin.arrays.building import (
@@ -123,7 +125,6 @@ remainder = _two(
     "x1 - x2 * floor(x1 / x2); an integer by 0 fails when it is computed.",
 )  # fmt: skip
 fmod = _two("fmod", "fmod", NUMERIC, "x1 - x2 * trunc(x1 / x2).")
-pow = _two("pow", "pow", NUMERIC, "x1 to the power of x2.")  # noqa: A001
 atan2 = _two("atan2", "atan2", FLOATING, "The angle of the point (x2, x1), in radians.")
 hypot = _two("hypot", "hypot", FLOATING, "sqrt(x1^2 + x2^2) without overflow on the way.")
 copysign = _two("copysign", "copysign", FLOATING, "|x1| with the sign of x2.")
@@ -152,6 +153,58 @@ bitwise_right_shift = _two(
     "bitwise_right_shift", "bitwise_right_shift", INTEGRAL,
     "floor(x1 / 2^x2); by less than 0 fails when it is computed.",
 )  # fmt: skip
+
+
+def pow(x1: Operand, x2: Operand, /) -> core.Array:  # noqa: A001
+    """x1 to the power of x2; integers wrap, and a negative exponent of theirs fails."""
+    if type(x2) is int and x2 == 2 and isinstance(x1, core.Array):
+        return apply("square", of_kind("pow", x1, NUMERIC))
+    left, right = same_shape(*same_type(*arrays_of(x1, x2)))
+    of_kind("pow", left, NUMERIC)
+    return apply("pow" if left.type.dtype in FLOATING else "integer_power", left, right)
+
+
+class _Format(NamedTuple):
+    roundoff: float
+    smallest: float
+    normal: float
+    largest: float
+    upwards: float
+
+
+_FORMATS = {
+    "float32": _Format(2.0**-24, 2.0**-149, 2.0**-126, float.fromhex("0x1.fffffep127"), 2.0**48),
+    "float64": _Format(2.0**-53, 2.0**-1074, 2.0**-1022, sys.float_info.max, 2.0**110),
+}
+
+
+def nextafter(x1: Operand, x2: Operand, /) -> core.Array:
+    """The float next to x1 in the direction of x2, which is itself the answer where they are equal.
+
+    float32 numbers below 2^-126 may read as 0 on some machines of the network.
+    """
+    x, towards = same_shape(*same_type(*arrays_of(x1, x2)))
+    form = _FORMATS[of_kind("nextafter", x, frozenset(_FORMATS)).type.dtype]
+    size, up = abs(x), towards > x
+    # Below twice the smallest normal number floats are equally far apart.
+    near = where(up, x + form.smallest, x - form.smallest)
+    near = where(near == 0, copysign(near, x), near)
+    found = where(size < 2 * form.normal, near, _neighbour(x, size, up, form))
+    # The way back from an infinity is the largest float: distances from there are infinite.
+    found = where(isinf(x), copysign(constant(form.largest, x.type.dtype, x.shape), x), found)
+    found = where(x == towards, towards, found)
+    return where(isnan(x) | isnan(towards), x + towards, found)
+
+
+def _neighbour(x: core.Array, size: core.Array, up: core.Array, form: _Format) -> core.Array:
+    """S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond: Computing predecessor and successor in
+    rounding to nearest, BIT 49 (2009), algorithm 1; small numbers are scaled up for it.
+    """
+    small = size < form.normal * form.upwards
+    scaled = where(small, x * form.upwards, x)
+    apart = abs(scaled) * (form.roundoff * (1 + 2 * form.roundoff))
+    moved = where(up, scaled + apart, scaled - apart)
+    return where(small, moved * (1 / form.upwards), moved)
 
 
 def positive(x: core.Array, /) -> core.Array:
@@ -265,6 +318,7 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "nextafter",
     "not_equal",
     "positive",
     "pow",
