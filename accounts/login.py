@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from accounts import services
+from accounts import known_browsers, services
 from accounts.limits import Limit, hidden, network_of
 from accounts.models import Account, AccountState, LoginAttempt, LoginCode
 from goblin_wire.problems import AccountSuspended, RateLimited
@@ -36,6 +36,9 @@ MOST_FOLLOWING = 500
 _hour, _window = timedelta(hours=1), timedelta(minutes=10)
 MAILS_HERE = Limit("codes for an address, asked for in one network", 10, _hour)
 MAILS = Limit("codes for an address", 30, _hour)
+MAILS_OF_BROWSER = Limit("codes for an address, asked for by a browser known to it", 10, _hour)
+MAILS_OF_BROWSERS = Limit("codes for an address, asked for by browsers known to it", 60, _hour)
+"""A browser that has logged in to the address before has its own: strangers use up none of them."""
 MAILS_OF_NETWORK = Limit("codes asked for in a network", 300, _window)
 WRONG_OF_NETWORK = Limit("wrong log-in codes of a network", 300, _window)
 """Networks may do a lot: a whole campus is one address."""
@@ -66,15 +69,21 @@ class LoginRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who types: a browser (a random value in its cookie), where, and in which language."""
+    """Who types: a browser (a random value in its cookie), where, in which language, and what it
+    is known by (`known_browsers`)."""
 
     browser: str
     address: str
     language: str
+    marks: str = ""
 
     @property
     def network(self) -> str:
         return network_of(self.address)
+
+    def known_to(self, email: str) -> str:
+        """What the browser is counted by for an address that it logged in to before, else empty."""
+        return known_browsers.number_of(self.marks, email)
 
 
 def begin(email: str, visitor: Visitor, following: str = "") -> LoginAttempt:
@@ -148,7 +157,7 @@ def mail_state(attempt: LoginAttempt) -> MailState | None:
 
 def confirm(attempt_id: UUID, code: str, visitor: Visitor) -> tuple[Account, LoginAttempt]:
     """The account that a code logs in, once. Raises `LoginRefused` or `RateLimited`."""
-    WRONG_OF_NETWORK.require(visitor.network)
+    _require_few_wrong(attempt_id, visitor)
     # A wrong code is counted for good: what refuses it is raised outside the transaction.
     with transaction.atomic():
         answer = _tried(attempt_id, code, visitor)
@@ -181,6 +190,16 @@ def purge() -> int:
     ended = timezone.now() - KEPT
     attempts = LoginAttempt.objects.filter(expires__lt=ended).delete()[0]
     return attempts + LoginCode.objects.filter(expires__lt=ended).delete()[0]
+
+
+def _require_few_wrong(attempt_id: UUID, visitor: Visitor) -> None:
+    """What others guess in a network does not keep a browser out that has been in before."""
+    try:
+        WRONG_OF_NETWORK.require(visitor.network)
+    except RateLimited:
+        attempt = waiting(visitor, attempt_id)
+        if attempt is None or not visitor.known_to(attempt.email):
+            raise
 
 
 def _tried(
@@ -233,6 +252,11 @@ def _of_browser(visitor: Visitor) -> QuerySet[LoginAttempt]:
 
 
 def _count_mail(email: str, visitor: Visitor) -> None:
+    known = visitor.known_to(email)
+    if known:
+        MAILS_OF_BROWSER.count(f"{email}\0{known}")
+        MAILS_OF_BROWSERS.count(email)
+        return
     MAILS_OF_NETWORK.count(visitor.network)
     MAILS_HERE.count(f"{email}\0{visitor.network}")
     MAILS.count(email)

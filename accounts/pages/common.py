@@ -15,6 +15,7 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language, ngettext
 
+from accounts import known_browsers
 from accounts.limits import client_address
 from accounts.login import Visitor
 from accounts.models import Account
@@ -24,6 +25,7 @@ View = Callable[..., HttpResponse]
 
 BROWSER = "browser"
 _BROWSER_S = 30 * 24 * 3600
+_KNOWN_S = known_browsers.LASTS_DAYS * 24 * 3600
 _BROWSER_BYTES = 24
 _BROWSER_MOST = 64
 
@@ -59,15 +61,36 @@ def visitor_of(request: HttpRequest) -> Visitor:
     """Who types; a browser that has no cookie yet gets a value for one (see `remember`)."""
     known = request.COOKIES.get(BROWSER, "")
     browser = known if 0 < len(known) <= _BROWSER_MOST else secrets.token_urlsafe(_BROWSER_BYTES)
-    return Visitor(browser, client_address(request), get_language() or settings.LANGUAGE_CODE)
+    language = get_language() or settings.LANGUAGE_CODE
+    marks = request.COOKIES.get(known_browsers.COOKIE, "")
+    return Visitor(browser, client_address(request), language, marks)
 
 
 def remember(response: HttpResponse, visitor: Visitor) -> HttpResponse:
     """Let the browser show again that it is the same: a cookie, so visitors need no session."""
+    return _kept(response, BROWSER, visitor.browser, _BROWSER_S)
+
+
+def make_known(response: HttpResponse, visitor: Visitor, email: str) -> HttpResponse:
+    """Let the browser show later that it has logged in to this address."""
+    marks = known_browsers.with_mark(visitor.marks, email)
+    return _kept(response, known_browsers.COOKIE, marks, _KNOWN_S)
+
+
+def forget(request: HttpRequest, response: HttpResponse, email: str) -> HttpResponse:
+    """Let the browser show no longer that it has logged in to this address."""
+    marks = known_browsers.without_mark(visitor_of(request).marks, email)
+    if marks:
+        return _kept(response, known_browsers.COOKIE, marks, _KNOWN_S)
+    response.delete_cookie(known_browsers.COOKIE, samesite="Lax")
+    return response
+
+
+def _kept(response: HttpResponse, name: str, value: str, seconds: int) -> HttpResponse:
     response.set_cookie(
-        BROWSER,
-        visitor.browser,
-        max_age=_BROWSER_S,
+        name,
+        value,
+        max_age=seconds,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import erasure, factors, services
 from accounts.models import Person
-from accounts.pages.common import account_of
+from accounts.pages.common import account_of, forget
 from goblin_wire.problems import BadMessage, NotAllowed
 
 
@@ -66,6 +66,6 @@ def delete_page(request: HttpRequest) -> HttpResponse:
             form.add_error(None, problem.detail)
         else:
             logout(request)
-            return render(request, "accounts/deleted.html")
+            return forget(request, render(request, "accounts/deleted.html"), person.email)
     facts = {"form": form, "ends": erasure.consequences(account)}
     return render(request, "accounts/delete.html", facts, status=400 if form.is_bound else 200)

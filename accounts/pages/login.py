@@ -22,7 +22,7 @@ from accounts.forms import CodeForm, EmailForm
 from accounts.login import LoginRefused, Refusal, Visitor
 from accounts.middleware import person_of
 from accounts.models import Account, LoginAttempt
-from accounts.pages.common import remember, safe, visitor_of, wait_sentence
+from accounts.pages.common import make_known, remember, safe, visitor_of, wait_sentence
 from accounts.terms import TERMS_VERSION
 from goblin_wire.problems import RateLimited
 from gpugoblin_site.mail import outbox
@@ -113,7 +113,7 @@ def _enter(request: HttpRequest, account: Account, attempt: LoginAttempt) -> Htt
     answer: HttpResponse = perform_login(
         request, Login(user=account, redirect_url=attempt.following or None)
     )
-    return answer
+    return make_known(answer, visitor_of(request), attempt.email)
 
 
 def _resend(request: HttpRequest, named: UUID, visitor: Visitor) -> HttpResponse:

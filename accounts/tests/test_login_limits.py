@@ -16,7 +16,7 @@ from django.core import mail
 from django.db import connection
 from django.test import Client
 
-from accounts import login, services
+from accounts import known_browsers, login, services
 from accounts.login import LoginRefused, Refusal, Visitor
 from accounts.models import Account, LoginAttempt, LoginCode
 from accounts.tests.browsing import code_in, mailed_code, wrong_for
@@ -36,15 +36,17 @@ import django
 django.setup()
 from accounts import login
 from goblin_wire.problems import RateLimited
-passed = 0
-for number in range(int(sys.argv[1])):
-    visitor = login.Visitor(f"{sys.argv[2]} {number}", "192.0.2.1", "en")
-    try:
-        login.begin("ada@example.org", visitor)
-        passed += 1
-    except RateLimited:
-        pass
-print(json.dumps(passed))
+def passed(marks):
+    done = 0
+    for number in range(int(sys.argv[1])):
+        visitor = login.Visitor(f"{sys.argv[2]} {marks} {number}", "192.0.2.1", "en", marks)
+        try:
+            login.begin("ada@example.org", visitor)
+            done += 1
+        except RateLimited:
+            pass
+    return done
+print(json.dumps([passed(""), passed(sys.argv[3])]))
 """
 
 
@@ -120,14 +122,17 @@ def test_guesses_of_a_network_end() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_worker_processes_share_the_limits() -> None:
-    with worker("one") as one, worker("two") as two:
+    marks = known_browsers.with_mark("", "ada@example.org")
+    with worker("one", marks) as one, worker("two", marks) as two:
         passed = [json.loads(process.communicate(timeout=60)[0]) for process in (one, two)]
-    assert sum(passed) == 10, passed
-    assert LoginAttempt.objects.count() == 10
+    strangers, known = (sum(numbers) for numbers in zip(*passed, strict=True))
+    assert (strangers, known) == (10, 10), passed
+    assert LoginAttempt.objects.count() == 20
 
 
-def worker(name: str) -> subprocess.Popen[str]:
-    """A process of its own that asks for eight codes for one address."""
+def worker(name: str, marks: str) -> subprocess.Popen[str]:
+    """A process of its own that asks for eight codes for one address as somebody unknown, then for
+    eight as the browser with these marks."""
     known = connection.get_connection_params()
     user, password = known["user"], quote(known.get("password") or "")
     place = f"{known['host']}:{known['port']}/{known['dbname']}"
@@ -135,7 +140,7 @@ def worker(name: str) -> subprocess.Popen[str]:
         "DATABASE_URL": f"postgres://{user}:{password}@{place}",
         "PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}",
     }
-    command = [sys.executable, "-c", _WORKER, "8", name]
+    command = [sys.executable, "-c", _WORKER, "8", name, marks]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
 

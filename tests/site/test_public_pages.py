@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts import login, services
 from accounts.models import Account
+from accounts.tests.browsing import mailed_code
 from gpugoblin_site.mail import housekeeping
 from gpugoblin_site.pages import code
 from workunits.models import Hour, Measured
@@ -86,9 +87,12 @@ def test_the_cookies_are_those_that_the_privacy_page_names(client: Client) -> No
     for name in PUBLIC:
         client.get(reverse(name))
     client.post(reverse("language"), {"language": "vi"})
-    client.post(reverse("login"), {"email": "ada@example.org"})
+    asked = client.post(reverse("login"), {"email": "ada@example.org"})
     assert "browser" in client.cookies
-    client.force_login(services.create_account("ada@example.org"))
+    attempt = asked["Location"].partition("attempt=")[2]
+    client.post(reverse("login-code"), {"attempt": attempt, "code": mailed_code()})
+    assert "known" in client.cookies
+    assert settings.SESSION_COOKIE_NAME in client.cookies
     client.get(reverse("start"))
     told = text_of(client, "privacy")
     named = set(re.findall(r"<code>(\w+)</code>", told))
