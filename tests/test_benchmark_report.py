@@ -52,6 +52,7 @@ def test_progress_leaves_standard_output_alone(capsys: pytest.CaptureFixture[str
     assert (out, err) == ("", "half way\n")
 
 
+@pytest.mark.alone
 def test_own_work_is_not_foreign_and_a_stranger_is() -> None:
     if not Path("/proc/stat").exists():
         pytest.skip("needs /proc")
