@@ -113,7 +113,7 @@ def arrays_of(*operands: Any) -> list[core.Array]:
     A scalar takes the element type of the arrays: bool that of bool arrays, int that of integers
     and floats, float that of floats. Raises `DtypeUnsupported` for others.
     """
-    arrays = [None if type(each) in _SCALARS else _joining(each, operands) for each in operands]
+    arrays = [None if type(each) in SCALARS else _joining(each, operands) for each in operands]
     present = [each for each in arrays if each is not None]
     if not present:
         raise BadArgument("One of the operands must be an array; all are Python numbers.")
@@ -128,7 +128,8 @@ def arrays_of(*operands: Any) -> list[core.Array]:
     ]
 
 
-_SCALARS = frozenset((bool, int, float, complex, numpy.float64))
+SCALARS = frozenset((bool, int, float, complex, numpy.float64))
+"""Types of Python numbers; numpy's float64 is one of Python's floats."""
 
 
 def _joining(x: Any, operands: Sequence[Any]) -> core.Array:
@@ -230,6 +231,12 @@ def broadcast_shape(*shapes: Shape) -> Shape:
             )
         sides.append(others.pop() if others else 1)
     return tuple(sides)
+
+
+def spreads(shape: Shape, wanted: Shape) -> bool:
+    """Whether a shape broadcasts to just that other one."""
+    pairs = zip(shape[::-1], wanted[::-1], strict=False)
+    return len(shape) <= len(wanted) and all(old in (1, new) for old, new in pairs)
 
 
 def broadcast(x: core.Array, shape: Shape) -> core.Array:

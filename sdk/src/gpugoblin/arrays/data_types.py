@@ -10,7 +10,7 @@ import numpy
 import gpugoblin.array as core
 from gpugoblin.arrays import dtypes
 from gpugoblin.arrays.axes import a_shape
-from gpugoblin.arrays.building import array_of, arrays_of, broadcast, same_shape
+from gpugoblin.arrays.building import array_of, arrays_of, broadcast, same_shape, spreads
 from gpugoblin.arrays.building import cast as _cast
 from gpugoblin.arrays.creation import check_device
 from gpugoblin.arrays.dtypes import FLOATING, INTEGRAL, KINDS, Dtype, as_dtype, by_name
@@ -62,10 +62,7 @@ def broadcast_arrays(*arrays: core.Array) -> list[core.Array]:
 def broadcast_to(x: core.Array, /, shape: Any) -> core.Array:
     """`x` spread to a shape. Raises `ShapeMismatch`."""
     array, wanted = array_of(x), a_shape(shape)
-    fits = len(array.shape) <= len(wanted) and all(
-        old in (1, new) for old, new in zip(array.shape[::-1], wanted[::-1], strict=False)
-    )
-    if not fits:
+    if not spreads(array.shape, wanted):
         raise ShapeMismatch(f"{array.shape} does not broadcast to {wanted}.")
     return broadcast(array, wanted)
 

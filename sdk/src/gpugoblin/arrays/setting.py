@@ -8,7 +8,15 @@ from typing import Any
 
 import gpugoblin.array as core
 from gpugoblin.arrays import dtypes, keys
-from gpugoblin.arrays.building import apply, arrays_of, broadcast, broadcast_shape, cast
+from gpugoblin.arrays.building import (
+    SCALARS,
+    apply,
+    arrays_of,
+    broadcast,
+    cast,
+    scalar,
+    spreads,
+)
 from gpugoblin.arrays.indexing import Advanced, box, permuted, shaped, turned
 from gpugoblin.arrays.keys import Axis
 from gpugoblin.errors import DtypeUnsupported, ShapeMismatch
@@ -29,12 +37,14 @@ def with_part(x: core.Array, key: Any, value: Any) -> core.Array:
     axes = keys.read(key, x.shape)
     if not any(each.kind == "array" for each in axes):
         return _boxed(x, axes, _spread(given, _part_shape(axes)))
-    region = box(x, axes)
-    changed = _scattered(turned(region, axes), axes, given)
+    region = turned(box(x, axes), axes)
+    changed = _scattered(region, axes, given)
     return changed if region is x else _boxed(x, axes, changed)
 
 
 def _kept_type(x: core.Array, value: Any) -> core.Array:
+    if type(value) in SCALARS:
+        return scalar(value, x.type.dtype)
     given = arrays_of(x, value)[1]
     if dtypes.promoted(x.type.dtype, given.type.dtype) != x.type.dtype:
         raise DtypeUnsupported(
@@ -65,7 +75,7 @@ def _boxed(x: core.Array, axes: Sequence[Axis], value: core.Array) -> core.Array
     """`value` has the shape of the part, or of the box itself."""
     old = [each for each in axes if each.kind != "new"]
     update = turned(shaped(value, tuple(each.length for each in old)), axes)
-    if update.shape == x.shape and not any(each.turned for each in old):
+    if update.shape == x.shape:
         return update
     return apply(
         "set_slice", x, update,
@@ -99,6 +109,6 @@ def _spread(value: core.Array, shape: Shape) -> core.Array:
     extra = value.ndim - len(shape)
     if extra > 0 and value.shape[:extra] == (1,) * extra:
         value = shaped(value, value.shape[extra:])
-    if value.ndim > len(shape) or broadcast_shape(value.shape, shape) != shape:
+    if not spreads(value.shape, shape):
         raise ShapeMismatch(f"A value {value.shape} does not broadcast to the part {shape}.")
     return broadcast(value, shape)
