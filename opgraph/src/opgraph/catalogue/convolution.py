@@ -1,7 +1,11 @@
 """Convolution of images, and its gradients.
 
 What lies under the windows of a few images is copied into a buffer (im2col), then one product of
-matrices follows; the buffer, and operands in the order that BLAS takes, are lent as scratch.
+matrices follows. It is copied twice, in long runs: first for each position along the last axis, in
+rows as long as those of the result, padding included; then, whole planes of these at a time, for
+each position along the other axes. Buffers and operands in the order that BLAS takes are lent as
+scratch. Depth, what the product sums over, is (position along the last axis, channel, position
+along the others).
 """
 
 from __future__ import annotations
@@ -9,6 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
+from operator import sub
+from typing import Any
+
+import numpy
 
 from opgraph.catalogue.attributes import Attribute, Attributes, integer, integers
 from opgraph.catalogue.declaration import Call, ErrorRule, Implementation, Operator, Types, Work
@@ -117,56 +125,178 @@ def _cut(flat: Array, *shape: int) -> Array:
     return flat[: prod(shape)].reshape(shape)
 
 
-def _unfold(images: Array, around: Windows, columns: Array) -> None:
-    """Copy what lies under each window; `columns` is samples, channels, position, places."""
-    for number, places, elements in around.boxes():
-        columns[:, :, number][wide(places)] = images[wide(elements)]
+class _Columns:
+    """What lies under the windows of some images, as matrices."""
+
+    def __init__(self, xp: Any, m: _Measures, together: int, lent: Array) -> None:
+        self.xp, self.m, self.together = xp, m, together
+        rows, columns = _column_sizes(m, together)
+        self._rows = lent[:rows]
+        self._columns = lent[rows : rows + columns]
+        # Zeros under the padding stay from block to block: what is written lies elsewhere.
+        self._rows.fill(0)
+
+    def of(self, images: Array) -> Array:
+        """samples, groups, depth, places."""
+        return self._filled(images, samples_first=True)
+
+    def with_samples_last(self, images: Array) -> Array:
+        """groups, depth, samples times places."""
+        return self._filled(images, samples_first=False)
+
+    def _filled(self, images: Array, samples_first: bool) -> Array:
+        m, count = self.m, len(images)
+        rows = self._shifted(images)
+        source = _under_windows(rows, m)
+        shape = source.shape
+        if samples_first:
+            columns = _cut(self._columns, *shape)
+            columns[...] = source
+            return columns.reshape(count, m.groups, m.depth, m.places)
+        leading = 3 + len(m.windows.kernel)
+        turned = (*shape[1:leading], count, *shape[leading:])
+        columns = _cut(self._columns, *turned)
+        columns[...] = self.xp.moveaxis(source, 0, leading - 1)
+        return columns.reshape(m.groups, m.depth, count * m.places)
+
+    def _shifted(self, images: Array) -> Array:
+        """samples, groups, position along the last axis, channels, padded space, last places."""
+        m, around = self.m, self.m.windows
+        last = around.axes[-1]
+        parts = (len(images), m.groups, m.inner, *around.size)
+        given = images.reshape(parts)
+        rows = _cut(self._rows, len(images), *_row_shape(m))
+        inside = [
+            slice(around.before[axis], around.before[axis] + around.size[axis])
+            for axis in around.axes[:-1]
+        ]
+        for position in range(around.kernel[last]):
+            places, elements = around.line(last, position)
+            if places.start < places.stop:
+                box = (slice(None), slice(None), position, slice(None), *inside, places)
+                rows[box] = given[..., elements]
+        return rows
+
+
+def _row_shape(m: _Measures) -> Shape:
+    around = m.windows
+    return (
+        m.groups, around.kernel[-1], m.inner, *around.padded[:-1], around.places[-1]
+    )  # fmt: skip
+
+
+def _column_sizes(m: _Measures, together: int) -> tuple[int, int]:
+    """Elements of the two buffers."""
+    return together * prod(_row_shape(m)), together * m.groups * m.depth * m.places
+
+
+def _under_windows(rows: Array, m: _Measures) -> Array:
+    """A view: samples, groups, last position, channels, other positions, places."""
+    around, fixed = m.windows, rows.strides[:4]
+    steps = rows.strides[4:]
+    others = around.axes[:-1]
+    strides = (
+        *fixed,
+        *(around.dilations[axis] * steps[axis] for axis in others),
+        *(around.strides[axis] * steps[axis] for axis in others),
+        steps[-1],
+    )
+    shape = (*rows.shape[:4], *around.kernel[:-1], *around.places)
+    return as_strided_of(rows)(rows, shape, strides)
+
+
+def as_strided_of(array: Array) -> Any:
+    """The function of the array's own module: numpy's takes no array of cupy."""
+    if isinstance(array, numpy.ndarray):
+        return numpy.lib.stride_tricks.as_strided
+    from importlib import import_module
+
+    return import_module("cupy.lib.stride_tricks").as_strided
+
+
+def _weights(weight: Array, m: _Measures, room: Array) -> Array:
+    """groups, outer, depth: weights copied into the order of the columns."""
+    around = m.windows
+    parts = weight.reshape(m.groups, m.outer, m.inner, *around.kernel)
+    rank = parts.ndim
+    turned = parts.transpose(0, 1, rank - 1, *range(2, rank - 1))
+    kept = _cut(room, *turned.shape)
+    kept[...] = turned
+    return kept.reshape(m.groups, m.outer, m.depth)
 
 
 def _fold(columns: Array, around: Windows, images: Array) -> None:
-    """Add what lies under each window; the other way round."""
+    """Add what lies under each window to its place; in columns the position follows the channel."""
     images.fill(0)
     for number, places, elements in around.boxes():
         images[wide(elements)] += columns[:, :, number][wide(places)]
 
 
-def _sizes(measures: _Measures, dtype: str) -> tuple[int, int, int]:
-    """Elements of the buffer, the weights, and a block of the result's images."""
-    together = measures.together(dtype)
-    columns = together * measures.groups * measures.depth * measures.places
-    return columns, prod(measures.weight), together * prod(measures.result[1:])
+def _sizes(m: _Measures, dtype: str) -> tuple[int, int]:
+    """Elements of the buffers, and the weights."""
+    return sum(_column_sizes(m, m.together(dtype))), prod(m.weight)
 
 
 def _convolution(call: Call) -> None:
-    (operand, weight), result = call.operands, call.results[0]
+    operand, weight = call.operands
     m = _forward([operand.shape, weight.shape], call.attributes)
-    flat, kept = _parts(call, _sizes(m, call.types[0].dtype)[:2])
-    weights = _cut(kept, *weight.shape)
-    weights[...] = weight
-    weights = weights.reshape(m.groups, m.outer, m.depth)
-    flat.fill(0)
-    together = m.together(call.types[0].dtype)
+    lent, kept = _parts(call, _sizes(m, call.types[0].dtype))
+    _correlate(call, m, operand, _weights(weight, m, kept), lent)
+
+
+def _correlate(call: Call, m: _Measures, images: Array, weights: Array, lent: Array) -> None:
+    """Fill the result of a call with weights times what lies under the windows of images."""
+    result, together = call.results[0], m.together(call.types[0].dtype)
+    under = _Columns(call.xp, m, together, lent)
     for block in blocks(m.samples, together):
         call.check()
-        images = operand[block]
-        # Zeros under the padding stay from block to block: what is written lies elsewhere.
-        if len(images) != together:
-            flat.fill(0)
-        shape = (len(images), m.groups * m.inner, m.windows.positions, *m.windows.places)
-        columns = _cut(flat, *shape)
-        _unfold(images, m.windows, columns)
-        call.xp.matmul(
-            weights,
-            columns.reshape(len(images), m.groups, m.depth, m.places),
-            out=result[block].reshape(len(images), m.groups, m.outer, m.places),
-        )
+        columns = under.of(images[block])
+        out = result[block].reshape(len(columns), m.groups, m.outer, m.places)
+        call.xp.matmul(weights, columns, out=out)
+
+
+# --- its gradients --------------------------------------------------------------------------------
+def _turned_around(m: _Measures) -> _Measures | None:
+    """The gradient of the operand as a convolution of the gradient; None where it is not one."""
+    around = m.windows
+    reaches = [around.reach(axis) - 1 for axis in around.axes]
+    before = tuple(map(sub, reaches, around.before))
+    after = tuple(map(sub, reaches, around.after))
+    if max(around.strides) > 1 or min((*before, *after)) < 0:
+        return None
+    placed = Windows(
+        around.places, around.kernel, around.strides, before, after, around.dilations
+    )  # fmt: skip
+    return _Measures(placed, m.samples, m.groups, m.inner, m.outer)
+
+
+def _input_sizes(m: _Measures, dtype: str) -> tuple[int, ...]:
+    turned = _turned_around(m)
+    if turned is not None:
+        return _sizes(turned, dtype)
+    together = m.together(dtype)
+    columns = together * m.groups * m.depth * m.places
+    return columns, prod(m.weight), together * prod(m.result[1:])
 
 
 def _backward_input(call: Call) -> None:
-    (gradient, weight), result = call.operands, call.results[0]
+    (gradient, weight), dtype = call.operands, call.types[0].dtype
     m = _of_operand([gradient.shape, weight.shape], call.attributes)
-    dtype = call.types[0].dtype
-    flat, kept, given = _parts(call, _sizes(m, dtype))
+    turned = _turned_around(m)
+    if turned is None:
+        _spread_back(call, m)
+        return
+    lent, kept = _parts(call, _sizes(turned, dtype))
+    parts = weight.reshape(m.groups, m.outer, m.inner, *m.windows.kernel).swapaxes(1, 2)
+    backwards = (slice(None, None, -1),) * len(m.windows.kernel)
+    weights = _weights(parts[(..., *backwards)], turned, kept)
+    _correlate(call, turned, gradient, weights, lent)
+
+
+def _spread_back(call: Call, m: _Measures) -> None:
+    """Each window's share is computed, then added where the window lay."""
+    (gradient, weight), result, dtype = call.operands, call.results[0], call.types[0].dtype
+    flat, kept, given = _parts(call, _input_sizes(m, dtype))
     weights = _cut(kept, *weight.shape)
     weights[...] = weight
     turned = weights.reshape(m.groups, m.outer, m.depth).swapaxes(1, 2)
@@ -187,37 +317,42 @@ def _images_for_weight(m: _Measures, dtype: str) -> int:
     return m.together(dtype, max(BLOCK_BYTES, prod(m.weight) * itemsize(dtype)))
 
 
-def _sizes_for_weight(m: _Measures, dtype: str) -> tuple[int, int, int]:
+def _sizes_for_weight(m: _Measures, dtype: str) -> tuple[int, ...]:
     together = _images_for_weight(m, dtype)
-    columns = together * m.groups * m.depth * m.places
-    return columns, prod(m.weight), together * prod(m.result[1:])
+    images = together * prod(m.result[1:])
+    return sum(_column_sizes(m, together)), prod(m.weight), prod(m.weight), images
 
 
 def _backward_weight(call: Call) -> None:
-    xp, (gradient, operand), result = call.xp, call.operands, call.results[0]
+    xp, (gradient, operand) = call.xp, call.operands
     m = _of_weight([gradient.shape, operand.shape], call.attributes)
     dtype = call.types[0].dtype
-    flat, partial, given = _parts(call, _sizes_for_weight(m, dtype))
-    part = _cut(partial, m.groups, m.outer, m.depth)
+    lent, partial, total, given = _parts(call, _sizes_for_weight(m, dtype))
+    part = _cut(partial, m.groups, m.depth, m.outer)
+    whole = _cut(total, *part.shape)
+    whole.fill(0)
     together = _images_for_weight(m, dtype)
-    result.fill(0)
-    flat.fill(0)
+    under = _Columns(xp, m, together, lent)
     for block in blocks(m.samples, together):
         call.check()
-        images = operand[block]
-        count = len(images)
-        if count != together:
-            flat.fill(0)
-        columns = _cut(flat, m.groups * m.inner, m.windows.positions, count, *m.windows.places)
-        _unfold(images, m.windows, xp.moveaxis(columns, 2, 0))
-        left = _cut(given, m.groups * m.outer, count, *m.windows.places)
-        left[...] = xp.moveaxis(gradient[block], 0, 1)
-        xp.matmul(
-            left.reshape(m.groups, m.outer, count * m.places),
-            columns.reshape(m.groups, m.depth, count * m.places).swapaxes(1, 2),
-            out=part,
-        )
-        result += part.reshape(result.shape)
+        columns = under.with_samples_last(operand[block])
+        count = len(operand[block])
+        right = _cut(given, m.groups * m.outer, count, *m.windows.places)
+        right[...] = xp.moveaxis(gradient[block], 0, 1)
+        right = right.reshape(m.groups, m.outer, count * m.places).swapaxes(1, 2)
+        # This way round: BLAS is slow at products of few rows over a great depth.
+        xp.matmul(columns, right, out=part)
+        whole += part
+    _put_weights(whole, m, call.results[0])
+
+
+def _put_weights(whole: Array, m: _Measures, result: Array) -> None:
+    """Weights from groups, depth, outer into their own order."""
+    kernel = m.windows.kernel
+    parts = whole.reshape(m.groups, kernel[-1], m.inner, *kernel[:-1], m.outer)
+    rank = parts.ndim
+    shape = (m.groups, m.outer, m.inner, *kernel)
+    result.reshape(shape)[...] = parts.transpose(0, rank - 1, *range(2, rank - 1), 1)
 
 
 # --- definitions ----------------------------------------------------------------------------------
@@ -324,14 +459,14 @@ CONVOLUTION = _operator(
     "Images (samples, channels, space) weighted and summed under a window at each place; `weight`"
     " is (channels of the result, channels of a group, window), and is not turned around.",
     ("operand", "weight"), None, _forward, _convolution, _define_convolution, lambda m: m.depth,
-    result="result", words="weights of one result", sizes=lambda m, dtype: _sizes(m, dtype)[:2],
+    result="result", words="weights of one result", sizes=_sizes,
 )  # fmt: skip
 BACKWARD_INPUT = _operator(
     "convolution_backward_input",
     "The gradient of `convolution`, of its operand; also the transposed convolution.",
     ("gradient", "weight"), SIZE, _of_operand, _backward_input, _define_backward_input,
     lambda m: m.outer * m.windows.positions,
-    result="operand", words="weights of one channel in a group", sizes=_sizes,
+    result="operand", words="weights of one channel in a group", sizes=_input_sizes,
 )  # fmt: skip
 BACKWARD_WEIGHT = _operator(
     "convolution_backward_weight", "The gradient of `convolution`, of its weight.",

@@ -17,7 +17,13 @@ from opgraph.catalogue.attributes import Attributes
 from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation, Operator, Types
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.rules import ONE_PER_ELEMENT, same_dtype, same_shape
-from opgraph.tensors import FLOATS, Array
+from opgraph.tensors import FLOATS, Array, itemsize
+
+BLOCK = 1 << 16
+"""Elements computed at a time by what takes several passes: they stay in cache."""
+
+GPU_BLOCK = 1 << 20
+"""The same on a GPU, where each pass costs a launch; what it takes more counts as a fixed cost."""
 
 IEEE = "IEEE 754 for NaN, infinities and signed zeros"
 ULPS = 4.0
@@ -30,6 +36,32 @@ def ufunc(name: str) -> Implementation:
         getattr(call.xp, name)(*call.operands, out=call.results[0])
 
     return run
+
+
+def block_of(xp: Any, elements: int) -> int:
+    """How many of so many elements are computed at a time; at least 1."""
+    return max(1, min(elements, BLOCK if xp is numpy else GPU_BLOCK))
+
+
+def in_blocks(call: Call, rooms: int, work: Callable[..., None]) -> None:
+    """Run `work(xp, *operands, result, *rooms)` on a block of elements after the other.
+
+    Operands and the result are C-contiguous; rooms are arrays of its dtype to compute in. A result
+    may lie in place of an operand.
+    """
+    result = call.results[0].reshape(-1)
+    operands = [each.reshape(-1) for each in call.operands]
+    size = block_of(call.xp, result.size)
+    lent = call.xp.empty((rooms, size), result.dtype)
+    for start in range(0, result.size, size):
+        part = slice(start, min(start + size, result.size))
+        given = [each[part] for each in (*operands, result)]
+        work(call.xp, *given, *lent[:, : len(given[-1])])
+
+
+def rooms_bytes(rooms: int) -> Count:
+    """What `in_blocks` allocates for so many rooms."""
+    return lambda types, _a: rooms * min(BLOCK, types[0].elements) * itemsize(types[0].dtype)
 
 
 def within_ulps(function: Callable[..., Any], ulps: float = ULPS) -> ErrorRule:

@@ -9,12 +9,12 @@ import numpy
 
 from opgraph.catalogue.attributes import Attribute, Attributes, number
 from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation, Operator, Types
-from opgraph.catalogue.elementwise import bytes_per_element
+from opgraph.catalogue.elementwise import BLOCK, bytes_per_element, in_blocks, rooms_bytes
 from opgraph.catalogue.erf import erf_bytes, fill
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import EXACT, per_element, same_dtype, same_shape
-from opgraph.tensors import FLOATS, Array
+from opgraph.tensors import FLOATS, Array, TensorType
 
 _SQRT_HALF = 0.7071067811865476
 _SQRT_2_PI = 0.7978845608028654
@@ -35,7 +35,7 @@ def _activation(
     gradient: bool = False,
     attributes: tuple[Attribute, ...] = (),
     temporaries: Count | None = None,
-    in_place: tuple[int, ...] | None = None,
+    contiguous: bool = False,
 ) -> Operator:
     operands = ("gradient", "operand") if gradient else ("operand",)
 
@@ -54,7 +54,8 @@ def _activation(
             temporaries=temporaries or bytes_per_element(0),
             error=EXACT if scale is None else _of_scale(scale),
             special_values=special,
-            in_place=(0,) if in_place is None else in_place,
+            in_place=(0,),
+            contiguous=contiguous,
         )
     )
 
@@ -79,11 +80,17 @@ def _relu(call: Call) -> None:
 
 
 def _relu_backward(call: Call) -> None:
-    gradient, operand = call.operands
-    closed = ~(operand > 0)
-    if call.results[0] is not gradient:
-        call.results[0][...] = gradient
-    call.xp.copyto(call.results[0], call.results[0].dtype.type(0), where=closed)
+    in_blocks(call, 1, _open_part)
+
+
+def _open_part(xp: Any, gradient: Array, operand: Array, result: Array, room: Array) -> None:
+    """Bits of the gradient, masked: a choice by element costs a branch for each."""
+    whole = xp.int32 if result.itemsize == 4 else xp.int64
+    mask = room.view(whole)
+    # Of minus a boolean as a whole number all bits are set, or none.
+    xp.copyto(mask, operand > 0)
+    xp.negative(mask, out=mask)
+    xp.bitwise_and(gradient.view(whole), mask, out=result.view(whole))
 
 
 def _leaky_relu(call: Call) -> None:
@@ -195,15 +202,21 @@ def _normal_share(xp: Any, operand: Array, share: Array) -> None:
 
 
 def _gelu(call: Call) -> None:
-    share = _new(call)
-    _normal_share(call.xp, call.operands[0], share)
-    call.xp.multiply(call.operands[0], share, out=call.results[0])
+    in_blocks(call, 1, _gelu_part)
+
+
+def _gelu_part(xp: Any, operand: Array, result: Array, share: Array) -> None:
+    _normal_share(xp, operand, share)
+    xp.multiply(operand, share, out=result)
 
 
 def _gelu_backward(call: Call) -> None:
-    xp = call.xp
-    gradient, operand = call.operands
-    share, density = _new(call), _new(call)
+    in_blocks(call, 2, _gelu_backward_part)
+
+
+def _gelu_backward_part(
+    xp: Any, gradient: Array, operand: Array, result: Array, share: Array, density: Array
+) -> None:
     _normal_share(xp, operand, share)
     xp.square(operand, out=density)
     density *= operand.dtype.type(-0.5)
@@ -211,51 +224,64 @@ def _gelu_backward(call: Call) -> None:
     density *= operand.dtype.type(_INVERSE_SQRT_2PI)
     density *= operand
     share += density
-    xp.multiply(gradient, share, out=call.results[0])
+    xp.multiply(gradient, share, out=result)
 
 
-def _bent(xp: Any, operand: Array, bent: Array) -> None:
-    """tanh(sqrt(2 / pi) (x + 0.044715 x^3))."""
+def _bent(xp: Any, operand: Array, square: Array, bent: Array) -> None:
+    """tanh(sqrt(2 / pi) (x + 0.044715 x^3)), from x and x^2."""
     kind = operand.dtype.type
-    xp.square(operand, out=bent)
-    bent *= kind(_CUBIC)
-    bent += 1
+    xp.multiply(square, kind(_SQRT_2_PI * _CUBIC), out=bent)
+    bent += kind(_SQRT_2_PI)
     bent *= operand
-    bent *= kind(_SQRT_2_PI)
     xp.tanh(bent, out=bent)
 
 
 def _gelu_tanh(call: Call) -> None:
-    bent = _new(call)
-    _bent(call.xp, call.operands[0], bent)
+    in_blocks(call, 1, _gelu_tanh_part)
+
+
+def _gelu_tanh_part(xp: Any, operand: Array, result: Array, bent: Array) -> None:
+    xp.square(operand, out=bent)
+    _bent(xp, operand, bent, bent)
     bent += 1
     bent *= bent.dtype.type(0.5)
-    call.xp.multiply(call.operands[0], bent, out=call.results[0])
+    xp.multiply(operand, bent, out=result)
 
 
 def _gelu_tanh_backward(call: Call) -> None:
-    xp = call.xp
-    gradient, operand = call.operands
+    in_blocks(call, 3, _gelu_tanh_backward_part)
+
+
+def _gelu_tanh_backward_part(
+    xp: Any,
+    gradient: Array,
+    operand: Array,
+    result: Array,
+    slope: Array,
+    bent: Array,
+    rest: Array,
+) -> None:
+    """Half of 1 + t + (1 - t^2) x s, with t the tanh and s the slope of what it is of."""
     kind = operand.dtype.type
-    bent, slope = _new(call), _new(call)
-    _bent(xp, operand, bent)
     xp.square(operand, out=slope)
-    slope *= kind(3 * _CUBIC)
-    slope += 1
+    _bent(xp, operand, slope, bent)
+    slope *= kind(3 * _SQRT_2_PI * _CUBIC)
+    slope += kind(_SQRT_2_PI)
     slope *= operand
-    slope *= kind(0.5 * _SQRT_2_PI)
-    square = xp.square(bent, out=_new(call))
-    xp.subtract(1, square, out=square)
-    slope *= square
-    bent += 1
-    bent *= kind(0.5)
+    xp.square(bent, out=rest)
+    xp.subtract(1, rest, out=rest)
+    slope *= rest
     slope += bent
-    xp.multiply(gradient, slope, out=call.results[0])
+    slope += 1
+    slope *= kind(0.5)
+    xp.multiply(gradient, slope, out=result)
 
 
-def _gelu_bytes(arrays: int) -> Count:
+def _gelu_bytes(rooms: int) -> Count:
     def count(types: Types, attributes: Attributes) -> int:
-        return arrays * types[0].nbytes + erf_bytes(types, attributes)
+        inside = min(BLOCK, types[0].elements)
+        block = TensorType(types[0].dtype, (inside,))
+        return rooms_bytes(rooms)(types, attributes) + erf_bytes([block], attributes)
 
     return count
 
@@ -383,7 +409,8 @@ RELU = _activation(
 RELU_BACKWARD = _activation(
     "relu_backward", "The gradient where the operand is above 0, else 0.", _relu_backward,
     _define_relu_backward, None, "Where the operand is NaN or 0 it is 0.", operations=1,
-    gradient=True, temporaries=bytes_per_element(2),
+    gradient=True, temporaries=lambda t, a: rooms_bytes(1)(t, a) + min(BLOCK, t[0].elements),
+    contiguous=True,
 )  # fmt: skip
 LEAKY_RELU = _activation(
     "leaky_relu", "The operand where it is above 0, else slope * operand.", _leaky_relu,
@@ -444,21 +471,22 @@ SOFTPLUS_BACKWARD = _activation(
 GELU = _activation(
     "gelu", "operand * the normal distribution function of it.", _gelu, _define_gelu, _size,
     f"{_NAN}, and so does -infinity.", operations=8, temporaries=_gelu_bytes(1),
+    contiguous=True,
 )  # fmt: skip
 GELU_BACKWARD = _activation(
     "gelu_backward", "The gradient of `gelu`, of its operand.", _gelu_backward,
     _define_gelu_backward, _steep_product, f"{_NAN}.", operations=14, gradient=True,
-    temporaries=_gelu_bytes(2),
+    temporaries=_gelu_bytes(2), contiguous=True,
 )  # fmt: skip
 GELU_TANH = _activation(
     "gelu_tanh", "`gelu` with tanh in place of erf.", _gelu_tanh, _define_gelu_tanh,
     lambda x: numpy.abs(x) * (1 + numpy.abs(x)), f"{_NAN}, and so does -infinity.", operations=9,
-    temporaries=_itemsize_times(1),
+    temporaries=rooms_bytes(1), contiguous=True,
 )  # fmt: skip
 GELU_TANH_BACKWARD = _activation(
     "gelu_tanh_backward", "The gradient of `gelu_tanh`, of its operand.", _gelu_tanh_backward,
     _define_gelu_tanh_backward, lambda g, x: numpy.abs(g) * (1 + numpy.abs(x)) ** 4, f"{_NAN}.",
-    operations=18, gradient=True, temporaries=_itemsize_times(3),
+    operations=18, gradient=True, temporaries=rooms_bytes(3), contiguous=True,
 )  # fmt: skip
 
 OPERATORS = (

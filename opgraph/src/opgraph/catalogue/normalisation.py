@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import exp, prod
 from typing import Any
 
 import numpy
@@ -18,13 +19,14 @@ from opgraph.catalogue.declaration import (
     ShapeRule,
     Types,
 )
+from opgraph.catalogue.elementwise import BLOCK, block_of
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.indexing import require_indices
 from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.scans import same_along_axis
 from opgraph.errors import GraphError
-from opgraph.tensors import FLOATS, Array, Shape
+from opgraph.tensors import FLOATS, Array, Shape, itemsize
 
 _AXIS = Attribute("axis", "integer", "the axis that adds up to 1")
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
@@ -48,6 +50,7 @@ def _fused(
     dtypes: DtypeTable | None = None,
     results: int = 1,
     gradient: bool = False,
+    contiguous: bool = False,
 ) -> Operator:
     table = dtypes or {(d,) * len(operands): (d,) * results for d in FLOATS}
     return with_halves(
@@ -63,6 +66,7 @@ def _fused(
             reference=defined_by(definition),
             flops=per_element(operations),
             temporaries=temporaries,
+            contiguous=contiguous,
             error=ErrorRule(scale, lambda t, a: 2 * terms(t, a) + 64, "(2 n + 64) u of the parts"),
             special_values=special,
         )
@@ -87,41 +91,131 @@ def shifted_into(xp: Any, operand: Array, axis: int, result: Array) -> None:
     xp.subtract(operand, highest, out=result)
 
 
-def _softmax(call: Call) -> None:
-    xp, result, axis = call.xp, call.results[0], integer(call.attributes, "axis")
-    shifted_into(xp, call.operands[0], axis, result)
+def row_sums(xp: Any, rows: Array, ones: Array) -> Array:
+    """The sum of each row of a matrix; a product with ones takes a third of the time."""
+    return xp.matmul(rows, ones)
+
+
+def row_dots(xp: Any, left: Array, right: Array) -> Array:
+    """The sum of products of each row of two matrices."""
+    return xp.vecdot(left, right) if xp is numpy else xp.einsum("ij,ij->i", left, right)
+
+
+NEAR_ZERO = 30.0
+"""exp of numbers up to this is far from overflow, and sums above exp of minus it from underflow."""
+
+
+def raised_into(xp: Any, rows: Array, result: Array, ones: Array) -> Array | None:
+    """exp of rows without taking anything off, and their sums; None where that is not precise.
+
+    Most rows are near 0, and neither looking for each largest nor taking it off is needed then.
+    """
+    if not rows.size or not float(xp.max(rows)) <= NEAR_ZERO:
+        return None
+    xp.exp(rows, out=result)
+    total = row_sums(xp, result, ones)
+    return total if float(xp.min(total)) >= exp(-NEAR_ZERO) else None
+
+
+def _row_blocks(xp: Any, *arrays: Array) -> Iterator[list[Array]]:
+    """Some rows along the last axis at a time, as matrices; arrays are C-contiguous."""
+    length = arrays[0].shape[-1]
+    matrices = [each.reshape(prod(each.shape[:-1]), length) for each in arrays]
+    size = max(1, block_of(xp, arrays[0].size) // length) if length else len(matrices[0]) or 1
+    for start in range(0, len(matrices[0]), size):
+        yield [each[start : start + size] for each in matrices]
+
+
+def _rows_at_once(shape: Shape) -> int:
+    """Rows of a block on a processor."""
+    rows, length = prod(shape[:-1]), shape[-1]
+    return max(1, min(rows, BLOCK // length)) if length else rows
+
+
+def _block_bytes(types: Types, blocks: int, rows: int, vectors: int = 0) -> int:
+    """Of so many blocks of rows, of numbers for each of their rows, and of vectors along one."""
+    together, length = _rows_at_once(types[0].shape), types[0].shape[-1]
+    elements = (blocks * together + vectors) * length + rows * together
+    return elements * itemsize(types[0].dtype)
+
+
+def _line_bytes(whole: int, lines: int, blocks: int, vectors: int = 0) -> Count:
+    """Along the last axis a block at a time, else the whole at once, with numbers for each line."""
+
+    def count(types: Types, attributes: Attributes) -> int:
+        if integer(attributes, "axis") == types[0].rank - 1:
+            return _block_bytes(types, blocks, lines, vectors)
+        return whole * types[0].nbytes + lines * types[0].nbytes // max(
+            1, int(_length(types, attributes))
+        )
+
+    return count
+
+
+def _softmax_lines(xp: Any, operand: Array, axis: int, result: Array) -> None:
+    shifted_into(xp, operand, axis, result)
     xp.exp(result, out=result)
     total = xp.sum(result, axis=axis, keepdims=True)
     xp.copyto(total, result.dtype.type(1), where=total == 0)
     result /= total
 
 
+def _softmax(call: Call) -> None:
+    xp, (operand,), (result,) = call.xp, call.operands, call.results
+    axis = integer(call.attributes, "axis")
+    if axis != operand.ndim - 1:
+        _softmax_lines(xp, operand, axis, result)
+        return
+    ones = xp.ones(operand.shape[-1], operand.dtype)
+    for source, target in _row_blocks(xp, operand, result):
+        total = raised_into(xp, source, target, ones)
+        if total is None:
+            _softmax_lines(xp, source, 1, target)
+        else:
+            target /= total[:, None]
+
+
 def _log_softmax(call: Call) -> None:
-    xp, result, axis = call.xp, call.results[0], integer(call.attributes, "axis")
-    shifted_into(xp, call.operands[0], axis, result)
-    total = xp.sum(xp.exp(result), axis=axis, keepdims=True)
-    xp.copyto(total, result.dtype.type(1), where=total == 0)
-    xp.log(total, out=total)
-    result -= total
+    xp, (operand,), (result,) = call.xp, call.operands, call.results
+    axis = integer(call.attributes, "axis")
+    blocks: Iterable[Sequence[Array]] = [(operand, result)]
+    if axis == operand.ndim - 1:
+        blocks, axis = _row_blocks(xp, operand, result), 1
+    for source, target in blocks:
+        shifted_into(xp, source, axis, target)
+        total = xp.sum(xp.exp(target), axis=axis, keepdims=True)
+        xp.copyto(total, target.dtype.type(1), where=total == 0)
+        xp.log(total, out=total)
+        target -= total
 
 
 def _softmax_backward(call: Call) -> None:
     """From the result y of `softmax`: y (g - sum(g y))."""
-    xp, (gradient, result) = call.xp, call.operands
+    xp, (gradient, result), (target,) = call.xp, call.operands, call.results
     axis = integer(call.attributes, "axis")
-    product = gradient * result
-    total = xp.sum(product, axis=axis, keepdims=True)
-    xp.subtract(gradient, total, out=call.results[0])
-    call.results[0][...] *= result
+    if axis != gradient.ndim - 1:
+        total = xp.sum(gradient * result, axis=axis, keepdims=True)
+        xp.subtract(gradient, total, out=target)
+        target *= result
+        return
+    for given, shares, found in _row_blocks(xp, gradient, result, target):
+        total = row_dots(xp, given, shares)
+        xp.subtract(given, total[:, None], out=found)
+        found *= shares
 
 
 def _log_softmax_backward(call: Call) -> None:
     """From the result y of `log_softmax`: g - exp(y) sum(g)."""
     xp, (gradient, result) = call.xp, call.operands
-    total = xp.sum(gradient, axis=integer(call.attributes, "axis"), keepdims=True)
-    share = xp.exp(result)
-    share *= total
-    xp.subtract(gradient, share, out=call.results[0])
+    axis = integer(call.attributes, "axis")
+    blocks: Iterable[Sequence[Array]] = [(gradient, result, call.results[0])]
+    if axis == gradient.ndim - 1:
+        blocks, axis = _row_blocks(xp, gradient, result, call.results[0]), 1
+    for given, logarithms, found in blocks:
+        total = xp.sum(given, axis=axis, keepdims=True)
+        xp.exp(logarithms, out=found)
+        found *= total
+        xp.subtract(given, found, out=found)
 
 
 def _shifted(operand: Array, axis: int) -> Array:
@@ -211,29 +305,26 @@ SOFTMAX = _fused(
     "softmax", "exp(x) / sum(exp(x)) along an axis, the largest taken off first.", ("operand",),
     same_along_axis, _softmax, _define_softmax, _softmax_scale, _length,
     f"NaN and infinity give NaN along the axis; -infinity gives 0. {_MASKED} 0.", operations=6,
-    temporaries=lambda t, a: 3 * t[0].nbytes // max(1, int(_length(t, a))), attributes=(_AXIS,),
+    temporaries=_line_bytes(0, 3, 0, vectors=1), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 LOG_SOFTMAX = _fused(
     "log_softmax", "The logarithm of `softmax`.", ("operand",), same_along_axis, _log_softmax,
     _define_log_softmax, _log_softmax_scale, _length,
     f"NaN and infinity give NaN along the axis; -infinity stays. {_MASKED} -infinity.",
     operations=6,
-    temporaries=lambda t, a: t[0].nbytes + 2 * t[0].nbytes // max(1, int(_length(t, a))),
-    attributes=(_AXIS,),
+    temporaries=_line_bytes(1, 2, 1), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 SOFTMAX_BACKWARD = _fused(
     "softmax_backward", "The gradient of `softmax`, from its result.", ("gradient", "result"),
     _alike, _softmax_backward, _define_softmax_backward, _gradient_scale, _length,
     "NaN and infinities as by adding and multiplying.", operations=4, gradient=True,
-    temporaries=lambda t, a: t[0].nbytes + t[0].nbytes // max(1, int(_length(t, a))),
-    attributes=(_AXIS,),
+    temporaries=_line_bytes(1, 1, 0), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 LOG_SOFTMAX_BACKWARD = _fused(
     "log_softmax_backward", "The gradient of `log_softmax`, from its result.",
     ("gradient", "result"), _alike, _log_softmax_backward, _define_log_softmax_backward,
     _log_gradient_scale, _length, "NaN and infinities as by adding and multiplying.", operations=5,
-    gradient=True, temporaries=lambda t, a: t[0].nbytes + t[0].nbytes // max(1, int(_length(t, a))),
-    attributes=(_AXIS,),
+    gradient=True, temporaries=_line_bytes(0, 1, 0), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 
 
@@ -246,26 +337,48 @@ def _loss_shapes(shapes: Sequence[Shape], _attributes: Attributes) -> tuple[Shap
 
 
 def _cross_entropy(call: Call) -> None:
-    xp, (scores, labels) = call.xp, call.operands
+    xp, (scores, labels), (result,) = call.xp, call.operands, call.results
     require_indices(labels, scores.shape[1])
-    shifted = xp.empty(scores.shape, scores.dtype)
-    shifted_into(xp, scores, 1, shifted)
-    chosen = shifted[xp.arange(len(labels)), labels]
-    xp.exp(shifted, out=shifted)
-    xp.log(xp.sum(shifted, axis=1), out=call.results[0])
-    call.results[0][...] -= chosen
+    size = _samples_at_once(xp, scores.shape)
+    room, ones = xp.empty((size, scores.shape[1]), scores.dtype), _ones(xp, scores)
+    for start in range(0, len(labels), size):
+        part = slice(start, start + size)
+        given, raised = scores[part], room[: len(labels[part])]
+        total = raised_into(xp, given, raised, ones)
+        if total is None:
+            shifted_into(xp, given, 1, raised)
+            chosen = raised[xp.arange(len(raised)), labels[part]]
+            xp.exp(raised, out=raised)
+            total = row_sums(xp, raised, ones)
+        else:
+            chosen = given[xp.arange(len(given)), labels[part]]
+        xp.log(total, out=total)
+        xp.subtract(total, chosen, out=result[part])
+
+
+def _ones(xp: Any, rows: Array) -> Array:
+    return xp.ones(rows.shape[1], rows.dtype)
+
+
+def _samples_at_once(xp: Any, shape: Shape) -> int:
+    return max(1, block_of(xp, prod(shape)) // shape[1]) if shape[1] else shape[0] or 1
 
 
 def _cross_entropy_backward(call: Call) -> None:
     """(softmax - 1 at the label) times the sample's gradient."""
     xp, (scores, labels, gradient) = call.xp, call.operands
     require_indices(labels, scores.shape[1])
-    result = call.results[0]
-    shifted_into(xp, scores, 1, result)
-    xp.exp(result, out=result)
-    result /= xp.sum(result, axis=1, keepdims=True)
-    result[xp.arange(len(labels)), labels] -= 1
-    result *= gradient[:, None]
+    size, ones = _samples_at_once(xp, scores.shape), _ones(xp, scores)
+    for start in range(0, len(labels), size):
+        part = slice(start, start + size)
+        given, result = scores[part], call.results[0][part]
+        total = raised_into(xp, given, result, ones)
+        if total is None:
+            shifted_into(xp, given, 1, result)
+            xp.exp(result, out=result)
+            total = row_sums(xp, result, ones)
+        result *= (gradient[part] / total)[:, None]
+        result[xp.arange(len(result)), labels[part]] -= gradient[part]
 
 
 def _loss_scale(operands: Sequence[Array], _attributes: Attributes) -> Array:
@@ -311,14 +424,14 @@ CROSS_ENTROPY = _fused(
     "cross_entropy", "log(sum(exp(scores))) - scores[label], for each sample.",
     ("scores", "labels"), _loss_shapes, _cross_entropy, _define_cross_entropy, _loss_scale,
     _classes, "NaN and infinity give NaN; a label that is no class is an error.", operations=6,
-    temporaries=lambda t, _a: t[0].nbytes + 32 * t[1].elements, dtypes=_LABELS,
+    temporaries=lambda t, _a: _block_bytes(t, 1, 8, vectors=1), dtypes=_LABELS,
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = _fused(
     "cross_entropy_backward", "The gradient of `cross_entropy`, of its scores.",
     ("scores", "labels", "gradient"), _loss_shapes, _cross_entropy_backward,
     _define_cross_entropy_backward, _loss_gradient_scale, _classes,
     "NaN and infinity give NaN; a label that is no class is an error.", operations=8,
-    gradient=True, temporaries=lambda t, _a: 32 * t[1].elements, dtypes=_LABELLED,
+    gradient=True, temporaries=lambda t, _a: _block_bytes(t, 0, 8, vectors=1), dtypes=_LABELLED,
 )  # fmt: skip
 
 
@@ -353,13 +466,20 @@ def _inverse_root(xp: Any, mean_square: Array, epsilon: float) -> None:
 def _layer_norm(call: Call) -> None:
     xp, (operand, weight, bias) = call.xp, call.operands
     result, mean, rstd = call.results
-    xp.mean(operand, axis=-1, out=mean)
-    xp.subtract(operand, mean[..., None], out=result)
-    xp.mean(xp.square(result), axis=-1, out=rstd)
-    _inverse_root(xp, rstd, number(call.attributes, "epsilon"))
-    result *= rstd[..., None]
-    result *= weight
-    result += bias
+    length = operand.shape[-1]
+    ones, count = xp.ones(length, operand.dtype), operand.dtype.type(length)
+    start = 0
+    for source, target in _row_blocks(xp, operand, result):
+        part = slice(start, start + len(source))
+        start = part.stop
+        middle, spread = mean.reshape(-1)[part], rstd.reshape(-1)[part]
+        xp.divide(row_sums(xp, source, ones), count, out=middle)
+        xp.subtract(source, middle[:, None], out=target)
+        xp.divide(row_dots(xp, target, target), count, out=spread)
+        _inverse_root(xp, spread, number(call.attributes, "epsilon"))
+        target *= spread[:, None]
+        target *= weight
+        target += bias
 
 
 def _rms_norm(call: Call) -> None:
@@ -436,21 +556,29 @@ def _layer_norm_backward(call: Call) -> None:
     """With h = (x - mean) rstd and p = g w: rstd (p - mean(p) - h mean(p h)), sum(g h), sum(g)."""
     xp, (gradient, operand, weight, mean, rstd) = call.xp, call.operands
     result, of_weight, of_bias = call.results
-    rows = tuple(range(operand.ndim - 1))
-    normal = xp.empty(operand.shape, operand.dtype)
-    xp.subtract(operand, mean[..., None], out=normal)
-    normal *= rstd[..., None]
-    xp.multiply(gradient, normal, out=result)
-    xp.sum(result, axis=rows, out=of_weight)
-    xp.sum(gradient, axis=rows, out=of_bias)
-    result *= weight
-    shared = xp.mean(result, axis=-1, keepdims=True)
-    normal *= shared
-    xp.multiply(gradient, weight, out=result)
-    shared = xp.mean(result, axis=-1, keepdims=True)
-    result -= shared
-    result -= normal
-    result *= rstd[..., None]
+    count = operand.dtype.type(operand.shape[-1])
+    of_weight.fill(0)
+    of_bias.fill(0)
+    start, room = 0, xp.empty((0, 0), operand.dtype)
+    for given, source, target in _row_blocks(xp, gradient, operand, result):
+        part = slice(start, start + len(source))
+        start = part.stop
+        room = room if room.size else xp.empty(source.shape, source.dtype)
+        normal, spread = room[: len(source)], rstd.reshape(-1)[part, None]
+        xp.subtract(source, mean.reshape(-1)[part, None], out=normal)
+        normal *= spread
+        xp.multiply(given, normal, out=target)
+        ones = xp.ones(len(source), operand.dtype)
+        of_weight += xp.matmul(ones, target)
+        of_bias += xp.matmul(ones, given)
+        shared, middle = xp.matmul(target, weight), xp.matmul(given, weight)
+        shared /= count
+        middle /= count
+        normal *= shared[:, None]
+        xp.multiply(given, weight, out=target)
+        target -= middle[:, None]
+        target -= normal
+        target *= spread
 
 
 def _layer_norm_backward_scale(operands: Sequence[Array], _attributes: Attributes) -> Any:
@@ -498,7 +626,8 @@ LAYER_NORM = _fused(
     " result, the means, and 1 / sqrt(variance + epsilon).", ("operand", "weight", "bias"),
     _layer_norm_shapes, _layer_norm, _define_layer_norm, _layer_norm_scale, _last,
     "NaN and infinities give NaN in their row.", operations=8, results=3,
-    temporaries=lambda t, _a: t[0].nbytes, attributes=(_EPSILON,),
+    temporaries=lambda t, _a: _block_bytes(t, 0, 1, vectors=1), attributes=(_EPSILON,),
+    contiguous=True,
 )  # fmt: skip
 RMS_NORM = _fused(
     "rms_norm", "Rows along the last axis brought to mean square 1, then weighted: the result, and"
@@ -511,7 +640,7 @@ LAYER_NORM_BACKWARD = _fused(
     ("gradient", "operand", "weight", "mean", "rstd"), _layer_norm_backward_shapes,
     _layer_norm_backward, _define_layer_norm_backward, _layer_norm_backward_scale, _all_terms,
     "NaN and infinities as by adding and multiplying.", operations=14, results=3, gradient=True,
-    temporaries=lambda t, _a: t[0].nbytes + 2 * t[3].nbytes,
+    temporaries=lambda t, _a: _block_bytes(t, 1, 3, vectors=2), contiguous=True,
 )  # fmt: skip
 
 OPERATORS = (

@@ -70,7 +70,7 @@ class Windows:
     def boxes(self) -> Iterator[tuple[int, Box, Box]]:
         """For each position: its number, the places where it meets an element, and that element."""
         lines = [
-            [(each, *self._line(axis, each)) for each in range(self.kernel[axis])]
+            [(each, *self.line(axis, each)) for each in range(self.kernel[axis])]
             for axis in self.axes
         ]
         for number, chosen in enumerate(product(*lines)):
@@ -78,7 +78,8 @@ class Windows:
             if all(each.start < each.stop for each in places):
                 yield number, places, elements
 
-    def _line(self, axis: int, position: int) -> tuple[slice, slice]:
+    def line(self, axis: int, position: int) -> tuple[slice, slice]:
+        """Along an axis the places where that position meets an element, and those elements."""
         step, size = self.strides[axis], self.size[axis]
         shift = position * self.dilations[axis] - self.before[axis]
         low = max(0, -(shift // step))
