@@ -369,7 +369,7 @@ class TestUploading:
 
     def test_other_types(self, lab: LabProcess) -> None:
         with pytest.raises(DtypeUnsupported):
-            start(lab, numpy.zeros((2, 2), "i8"))
+            start(lab, numpy.zeros((2, 2), "?"))
 
     def test_computing_with_one(self, lab: LabProcess) -> None:
         a, b = normal(130, 70, seed=11), normal(70, 90, seed=12)

@@ -12,7 +12,7 @@ from opgraph.builder import GraphBuilder
 from opgraph.catalogue import OPERATORS, operator
 from opgraph.catalogue.attributes import Attributes, fits
 from opgraph.catalogue.declaration import Operator
-from opgraph.catalogue.linear_algebra import accumulation_scratch, most_accumulation_scratch
+from opgraph.catalogue.linear_algebra import accumulation_scratch, most_product_scratch
 from opgraph.errors import GraphError
 from opgraph.executor import execute
 from opgraph.tensors import DTYPES, FLOATS, INTEGERS, TensorType, storage_dtype
@@ -70,13 +70,13 @@ def test_a_product_in_blocks_of_rows_adds_every_row(m: int) -> None:
     numpy.testing.assert_array_equal(result, accumulator + left @ right)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int64"])
 def test_the_bound_of_scratch_holds_and_grows(dtype: str) -> None:
     sizes = [1, 3, 100, 511, 512, 513, 2048, 5000, 70_000]
     for m in sizes:
-        bounds = [most_accumulation_scratch(m, n, dtype) for n in sizes]
+        bounds = [most_product_scratch(m, 64, n, 2, dtype) for n in sizes]
         assert bounds == sorted(bounds)
-        exact = [accumulation_scratch(m, n, dtype) for n in sizes]
+        exact = [accumulation_scratch(m, 64, n, dtype) for n in sizes]
         assert all(low <= high for low, high in zip(exact, bounds, strict=True))
 
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from goblin_labnode.arrays import ArrayRegistry, ArraySource
 from goblin_labnode.config import Folder, write_private
-from goblin_labnode.requests import DTYPES
 from goblin_labnode.staging import StagedFile
 from goblin_labnode.storage import sync_file, writing
 from goblin_wire.blobs import BlobHasher, derive_id
@@ -26,6 +25,7 @@ from goblin_wire.problems import (
     UnknownArray,
     WrongLength,
 )
+from opgraph.partition.product import PRODUCT_DTYPES
 
 _LARGEST = 2**50
 
@@ -177,7 +177,7 @@ class ArrayUploads:
 
 
 def _checked(message: UploadStart) -> _Begun:
-    if message.dtype not in DTYPES:
+    if message.dtype not in PRODUCT_DTYPES:
         raise DtypeUnsupported(f"Arrays of {message.dtype} are not computed with yet.")
     begun = _Begun(digest=message.digest, dtype=message.dtype, shape=message.shape)
     if begun.size > _LARGEST:

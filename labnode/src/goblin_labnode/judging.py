@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from goblin_wire.lab import Verdict
 from goblin_wire.protocol import MIB
 from goblin_wire.states import VerdictKind
 from opgraph.partition.product import Tile
-from opgraph.verification.product import ColumnBlockCheck
+from opgraph.verification.choosing import BlockCheck
 from opgraph.verification.verdict import TileCheck
 
 BAND_BYTES = 64 * MIB
@@ -107,7 +108,7 @@ class _Bands:
         self._buffer = run.buffers.array((min(height, rows), columns), run.plan.dtype)
         self._held = -1
 
-    def judge(self, check: ColumnBlockCheck) -> list[tuple[int, TileCheck]]:
+    def judge(self, check: BlockCheck) -> list[tuple[int, TileCheck]]:
         """First row of each band and what was found; ends at the first band that is refused."""
         found: list[tuple[int, TileCheck]] = []
         for start in self._starts:
@@ -132,7 +133,7 @@ class _Bands:
             if result.repaired:
                 self._held = -1
 
-    def _band(self, start: int) -> NDArray[numpy.floating]:
+    def _band(self, start: int) -> NDArray[Any]:
         band = self._buffer[: min(len(self._buffer), self._tile.shape[0] - start)]
         if self._held != start:
             self._staged.read_rows(start, band)

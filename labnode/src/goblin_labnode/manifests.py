@@ -62,6 +62,7 @@ class UnitManifest:
             memory=message.memory,
             input_bytes=message.graph_bytes + sum(each.bytes for each in message.inputs),
             output_bytes=self.output_bytes,
+            catalogue=self.graph.graph.catalogue,
         )
 
 

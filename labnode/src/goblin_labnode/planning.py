@@ -13,7 +13,7 @@ from opgraph.partition.choice import choose_plan
 from opgraph.partition.estimate import Estimate, estimate
 from opgraph.partition.figures import LabFigures, NetworkFigures
 from opgraph.partition.product import ProductPlan
-from opgraph.verification.blind_spot import planned_blind_spot
+from opgraph.verification.choosing import planned_sentence
 
 ASSUMED_DEVICES = 4
 """What is planned for while nobody is online."""
@@ -118,12 +118,7 @@ def verification_sentence(plan: ProductPlan) -> str:
     if not plan.tiles:
         return "Nothing is computed by others: the lab node writes the result itself."
     columns = max(tile.shape[1] for tile in plan.tiles)
-    blind = planned_blind_spot(plan.slice_cuts, columns, plan.dtype)
-    return (
-        "Every tile is checked by the lab node before it is used, against secret random vectors"
-        " that are drawn before any result is looked at; rows that differ are computed again in"
-        f" float64. {blind.sentence}"
-    )
+    return planned_sentence(plan.slice_cuts, columns, plan.dtype)
 
 
 def exposure_sentence(left: float, right: float) -> str:

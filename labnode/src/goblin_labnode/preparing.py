@@ -13,8 +13,7 @@ from goblin_labnode.store.database import Database
 from goblin_labnode.store.units import UnitRecord, store_prepared
 from goblin_wire.protocol import MIB
 from opgraph.errors import ExecutionCancelled
-from opgraph.verification.blind_spot import blind_spot
-from opgraph.verification.product import VECTORS, ColumnBlockCheck
+from opgraph.verification.choosing import BlockCheck, check_for, found_sentence, state_bytes
 
 _BATCH_S = 0.01
 """Units that become ready within this time are stored, and told of, together."""
@@ -63,7 +62,7 @@ class Preparer:
     def checks(self, run: Run) -> Steps:
         """Draw the secret vectors of every column block and project the inputs on them."""
         blocks = len(run.plan.column_cuts) - 1
-        size = blocks * run.plan.m * (VECTORS + 1) * 8
+        size = blocks * state_bytes(run.plan.dtype, run.plan.m)
         if not run.checks and not run.generations and size <= _TOGETHER_BYTES:
             self._prepare(run, range(blocks))
             yield
@@ -71,9 +70,7 @@ class Preparer:
             if block not in run.checks:
                 self._prepare(run, [block])
                 yield
-        run.record.blind_spot = max(
-            map(blind_spot, run.checks.values()), key=lambda each: each.relative
-        ).sentence
+        run.record.blind_spot = found_sentence(run.checks.values())
         self._checkable(run)
 
     def _prepare(self, run: Run, blocks: Sequence[int]) -> None:
@@ -96,10 +93,10 @@ class Preparer:
         self._told(run)
 
 
-def prepare_all(run: Run) -> list[ColumnBlockCheck]:
+def prepare_all(run: Run) -> Sequence[BlockCheck]:
     """The first checks of all column blocks."""
     left, right = run.matrices()
-    return ColumnBlockCheck.prepare_all(
+    return check_for(run.plan.dtype).prepare_all(
         run.record.secret,
         run.plan.column_cuts,
         run.plan.slice_cuts,
@@ -109,11 +106,11 @@ def prepare_all(run: Run) -> list[ColumnBlockCheck]:
     )
 
 
-def prepare_block(run: Run, block: int) -> ColumnBlockCheck:
+def prepare_block(run: Run, block: int) -> BlockCheck:
     """The check of one column block with its current vectors."""
     left, right = run.matrices()
     columns = run.plan.column_cuts[block], run.plan.column_cuts[block + 1]
-    return ColumnBlockCheck.prepare(
+    return check_for(run.plan.dtype).prepare(
         run.record.secret,
         block,
         columns,

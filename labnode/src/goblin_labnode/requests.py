@@ -21,9 +21,9 @@ from goblin_wire.protocol import require_protocol
 from goblin_wire.states import Grade
 from opgraph.errors import GraphError
 from opgraph.graph import Graph
+from opgraph.partition.product import PRODUCT_DTYPES
 from opgraph.tensors import TensorType
 
-DTYPES = ("float32", "float64")
 Finder = Callable[[str], ArraySource]
 """Finds an array by its id."""
 
@@ -111,8 +111,10 @@ def _check_type(source: ArraySource, wanted: TensorType) -> None:
     dtype = source.layout.native.name
     if dtype != wanted.dtype:
         raise DtypeUnsupported(f"{source.shown} holds {dtype}, the graph says {wanted.dtype}.")
-    if dtype not in DTYPES:
-        raise DtypeUnsupported(f"Products of {dtype} are not computed; use float32 or float64.")
+    if dtype not in PRODUCT_DTYPES:
+        raise DtypeUnsupported(
+            f"Products of {dtype} are not computed; use integers, float32 or float64."
+        )
     shape = source.layout.shape
     if shape == wanted.shape or (len(shape) == 1 and _is_vector(wanted, shape[0])):
         return

@@ -19,7 +19,7 @@ from goblin_labnode.store.runs import RunRecord
 from goblin_labnode.store.units import LeaseRecord, UnitRecord
 from goblin_wire.problems import FileChanged, LeaseEnded
 from opgraph.partition.product import Panel, Tile
-from opgraph.verification.product import ColumnBlockCheck
+from opgraph.verification.choosing import BlockCheck
 
 _MANIFESTS_KEPT = 64
 
@@ -45,7 +45,7 @@ class Run:
         self.numbers = {unit.unit: unit.number for unit in units}
         self.leases: dict[str, LeaseRecord] = {}
         self.blobs: dict[PanelKey, str] = {}
-        self.checks: dict[int, ColumnBlockCheck] = {}
+        self.checks: dict[int, BlockCheck] = {}
         self.checks_wait = False
         """Whether they are prepared once the first units are told of."""
         self.generations: dict[int, tuple[int, int]] = {}

@@ -17,7 +17,7 @@ from gpugoblin.lines import labelled
 from opgraph.partition.estimate import Estimate
 from opgraph.partition.figures import NetworkFigures
 from opgraph.partition.product import ProductPlan
-from opgraph.verification.blind_spot import planned_blind_spot
+from opgraph.verification.choosing import planned_sentence
 
 
 class Explanation:
@@ -173,12 +173,7 @@ def _verification(plan: ProductPlan) -> str:
     if not plan.tiles:
         return "Nothing is computed by others: the lab node writes the result itself."
     columns = max(tile.shape[1] for tile in plan.tiles)
-    blind = planned_blind_spot(plan.slice_cuts, columns, plan.dtype)
-    return (
-        "Every tile is checked by the lab node itself before it is used, against secret random"
-        " vectors that are drawn before any result is looked at; rows that differ are computed"
-        f" again in float64. {blind.sentence}"
-    )
+    return planned_sentence(plan.slice_cuts, columns, plan.dtype)
 
 
 def _network(network: NetworkSnapshot, assumed: bool) -> str:

@@ -1,4 +1,4 @@
-"""Which arrays can be multiplied: numpy's rules for one and two axes, and two element types."""
+"""Which arrays a lab multiplies: numpy's rules for one and two axes, one element type."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from gpugoblin.errors import DtypeUnsupported, ShapeMismatch, UnsupportedComputation
+from opgraph.partition.product import PRODUCT_DTYPES
 
-DTYPES = ("float32", "float64")
 Shape = tuple[int, ...]
 AnyDtype = numpy.dtype[Any]
 
@@ -34,7 +34,10 @@ def product_shape(left: Shape, right: Shape) -> Shape:
 
 
 def product_dtype(left: AnyDtype, right: AnyDtype) -> AnyDtype:
-    """The element type of `left @ right`: that of both. Raises `DtypeUnsupported`."""
+    """The element type of `left @ right`: that of both; integers wrap modulo 2^w.
+
+    Raises `DtypeUnsupported`.
+    """
     check_dtype(left)
     check_dtype(right)
     if left != right:
@@ -48,17 +51,16 @@ def product_dtype(left: AnyDtype, right: AnyDtype) -> AnyDtype:
 
 def check_dtype(dtype: AnyDtype) -> AnyDtype:
     """The element type in native byte order. Raises `DtypeUnsupported` with the way out."""
-    if dtype.name in DTYPES:
+    if dtype.name in PRODUCT_DTYPES:
         return dtype.newbyteorder("=")
     raise DtypeUnsupported(f"Arrays of {dtype} are not multiplied here. {_way_out(dtype)}")
 
 
 def _way_out(dtype: AnyDtype) -> str:
-    if dtype.kind in "iu":
-        exact = "2**24 are exact in float32, to 2**53 in float64"
-        return f"Cast first: x.astype(numpy.float64); integers to {exact}."
-    if dtype.kind in "fb":
+    if dtype.kind == "b":
+        return "Cast first: x.astype(numpy.float32), or numpy.int32 to count exactly."
+    if dtype.kind == "f":
         return "Cast first: x.astype(numpy.float32), or numpy.float64."
     if dtype.kind == "c":
         return "Multiply real and imaginary parts: x.real, x.imag."
-    return "Only float32 and float64 are."
+    return f"These are: {', '.join(PRODUCT_DTYPES)}."

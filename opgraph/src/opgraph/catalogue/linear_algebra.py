@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy
+
+from opgraph.catalogue import integer_products
 from opgraph.catalogue.declaration import Attributes, Call, ErrorRule, Operator, Types, Work
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.rules import same_dtype
@@ -23,15 +26,23 @@ def rows_per_block(m: int, n: int, dtype: str) -> int:
     return min(m, max(SCRATCH_ROWS, SCRATCH_BYTES // max(1, n * itemsize(dtype))))
 
 
-def accumulation_scratch(m: int, n: int, dtype: str) -> int:
-    """Bytes that `matmul_add` wants lent for an m x n accumulator."""
+def accumulation_scratch(m: int, k: int, n: int, dtype: str) -> int:
+    """Bytes that `matmul_add` wants lent for an m x n accumulator and k terms."""
+    if _by_digits(m, k, n, dtype):
+        return integer_products.product_scratch(m, k, n)
     return rows_per_block(m, n, dtype) * n * itemsize(dtype)
 
 
-def most_accumulation_scratch(m: int, n: int, dtype: str) -> int:
-    """A bound on `accumulation_scratch` that grows with m and n."""
+def most_product_scratch(m: int, k: int, n: int, slices: int, dtype: str) -> int:
+    """A bound on what a product of so many slices of at most k terms wants lent; it grows with
+    m and n."""
     row = n * itemsize(dtype)
-    return min(m * row, max(SCRATCH_ROWS * row, SCRATCH_BYTES))
+    added = min(m * row, max(SCRATCH_ROWS * row, SCRATCH_BYTES)) if slices > 1 else 0
+    return max(added, integer_products.product_scratch(m, k, n) if dtype in INTEGERS else 0)
+
+
+def _by_digits(m: int, k: int, n: int, dtype: str) -> bool:
+    return dtype in INTEGERS and integer_products.is_worth_it(m, k, n)
 
 
 def _product_shape(left: Shape, right: Shape) -> Shape:
@@ -55,7 +66,16 @@ def _matmul_add_shapes(shapes: Sequence[Shape], _attributes: Attributes) -> tupl
 
 
 def _matmul(call: Call) -> None:
-    call.xp.matmul(call.operands[0], call.operands[1], out=call.results[0])
+    left, right = call.operands
+    result = call.results[0]
+    if not _digits_are_used(call, left, right):
+        call.xp.matmul(left, right, out=result)
+        return
+    result[...] = 0
+    for place in numpy.ndindex(result.shape[:-2]):
+        integer_products.add_product(
+            result[place], left[place], right[place], call.scratch, call.check
+        )
 
 
 def _matmul_add(call: Call) -> None:
@@ -63,6 +83,20 @@ def _matmul_add(call: Call) -> None:
     result = call.results[0]
     if result is not accumulator:
         result[...] = accumulator
+    if _digits_are_used(call, left, right):
+        integer_products.add_product(result, left, right, call.scratch, call.check)
+    else:
+        _add_in_blocks(call, result, left, right)
+
+
+def _digits_are_used(call: Call, left: Array, right: Array) -> bool:
+    """Whether integers go through BLAS; cupy has its own kernels for them."""
+    m, k = left.shape[-2:]
+    dtype = call.types[0].dtype
+    return _by_digits(m, k, right.shape[-1], dtype) and not hasattr(call.xp, "cuda")
+
+
+def _add_in_blocks(call: Call, result: Array, left: Array, right: Array) -> None:
     m, n = result.shape
     rows = rows_per_block(m, n, call.types[0].dtype)
     partial = call.scratch.view(result.dtype).reshape(rows, n)
@@ -89,9 +123,15 @@ def _batch_copies(types: Types, _attributes: Attributes) -> int:
     return (m * k + k * n + m * n) * itemsize(left.dtype) if left.rank > 2 else 0
 
 
+def _matmul_scratch(types: Types, _attributes: Attributes) -> int:
+    (m, k), n = types[0].shape[-2:], types[1].shape[-1]
+    by_digits = _by_digits(m, k, n, types[0].dtype)
+    return integer_products.product_scratch(m, k, n) if by_digits else 0
+
+
 def _scratch(types: Types, _attributes: Attributes) -> int:
     m, n = types[0].shape
-    return accumulation_scratch(m, n, types[0].dtype)
+    return accumulation_scratch(m, types[1].shape[1], n, types[0].dtype)
 
 
 def _product_scale(operands: Sequence[Array], _attributes: Attributes) -> Array:
@@ -117,6 +157,7 @@ MATMUL = with_halves(
         run=_matmul,
         flops=Work(_matmul_flops, "2 m k n"),
         temporaries=_batch_copies,
+        scratch=_matmul_scratch,
         error=ErrorRule(_product_scale, _summands, "(k + 1) u |left| |right|"),
         special_values="NaN, infinities as by multiplying, adding; integers wrap; k = 0 gives 0.",
     )

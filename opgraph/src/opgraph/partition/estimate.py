@@ -9,12 +9,14 @@ from opgraph.cost import flops
 from opgraph.partition.figures import LabFigures, NetworkFigures
 from opgraph.partition.product import ProductPlan
 from opgraph.partition.traffic import Exposure
-from opgraph.tensors import itemsize
+from opgraph.tensors import INTEGERS, itemsize
 
 UPLINK = "the lab's uplink"
 
 CHECK_VECTORS = 8
 """Secret vectors of the check; a ninth product gives the scale of each row."""
+EXACT_VECTORS = 40
+"""Of integers, at most; there is no scale."""
 
 RESULTS_IN_FLIGHT = 2
 """Uploaded results per device that the lab keeps until they are checked."""
@@ -73,6 +75,8 @@ def check_flops(plan: ProductPlan) -> int:
     """Operations of verifying every tile on the lab's machine."""
     blocks = len(plan.column_cuts) - 1
     prepared = plan.k * plan.n + blocks * plan.m * plan.k
+    if plan.dtype in INTEGERS:
+        return 2 * EXACT_VECTORS * (prepared + plan.m * plan.n)
     return 2 * (CHECK_VECTORS + 1) * prepared + 2 * CHECK_VECTORS * plan.m * plan.n
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from opgraph.catalogue.linear_algebra import most_accumulation_scratch
+from opgraph.catalogue.linear_algebra import most_product_scratch
 from opgraph.errors import PlanError
 from opgraph.tensors import itemsize
 
@@ -67,7 +67,7 @@ class Grid:
 def tile_bytes(m: int, n: int, depth: int, slices: int, dtype: str) -> int:
     """Memory of an m x n tile: itself, two slices (one computed, one arriving), and scratch."""
     size = itemsize(dtype)
-    scratch = most_accumulation_scratch(m, n, dtype) if slices > 1 else 0
+    scratch = most_product_scratch(m, depth, n, slices, dtype)
     return size * (m * n + min(2, slices) * depth * (m + n)) + scratch
 
 

@@ -23,10 +23,13 @@ from opgraph.partition.figures import NetworkFigures
 from opgraph.partition.grid import MOST_TILES, choose_grid, tile_bytes
 from opgraph.partition.traffic import Exposure
 from opgraph.partition.walk import walk
-from opgraph.tensors import FLOATS, itemsize
+from opgraph.tensors import FLOATS, INTEGERS, itemsize
 
 Cuts: TypeAlias = tuple[int, ...]
 Span: TypeAlias = tuple[int, int]
+
+PRODUCT_DTYPES = FLOATS + INTEGERS
+"""Of products: both operands and the result have the same. Integers wrap modulo 2^w."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +180,10 @@ class ProductPlan:
 
 def plan_product(m: int, k: int, n: int, dtype: str, network: NetworkFigures) -> ProductPlan:
     """Cut a product for these volunteers. Raises PlanError with a code and a sentence."""
-    if dtype not in FLOATS:
-        raise PlanError("wrong_dtype", f"A product is of {' or '.join(FLOATS)}, not {dtype}.")
+    if dtype not in PRODUCT_DTYPES:
+        raise PlanError(
+            "wrong_dtype", f"A product is of {', '.join(FLOATS)} or integers, not {dtype}."
+        )
     if min(m, k, n) < 0 or network.devices < 1:
         raise PlanError("wrong_size", "Sizes must not be negative, and a device is needed.")
     if min(m, k, n) == 0:
@@ -203,7 +208,7 @@ def _size(value: Any) -> int:
 
 def _check_cuts(plan: ProductPlan) -> None:
     axes = ((plan.m, plan.row_cuts), (plan.n, plan.column_cuts), (plan.k, plan.slice_cuts))
-    if plan.dtype not in FLOATS or not all(_is_cut(size, cuts) for size, cuts in axes):
+    if plan.dtype not in PRODUCT_DTYPES or not all(_is_cut(size, cuts) for size, cuts in axes):
         raise PlanError("not_a_plan", "The cuts of the plan do not fit its sizes.")
     if (len(plan.row_cuts) - 1) * (len(plan.column_cuts) - 1) > MOST_TILES:
         raise PlanError("too_many_tiles", "The plan has too many tiles.")

@@ -29,6 +29,10 @@ class Draws:
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")[:count]
         return (1 - 2 * bits.astype(np.int8)).reshape(columns, vectors)
 
+    def words(self, columns: int, vectors: int) -> NDArray[np.uint64]:
+        """Entries uniform in Z/2^64, columns x vectors."""
+        return self._stream("words", columns * vectors).reshape(columns, vectors)
+
     def choice(self, purpose: str, population: int, size: int) -> NDArray[np.int64]:
         """At most `size` different indices below `population`, ascending."""
         if population <= size:

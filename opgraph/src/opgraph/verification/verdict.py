@@ -14,12 +14,13 @@ Outcome = Literal["accept", "repair", "reissue", "convict"]
 class WrongEntry:
     """Evidence: an entry of the tile that no honest machine returns.
 
-    Row and column count from the tile's corner. |got - want| exceeds `bound`."""
+    Row and column count from the tile's corner. |got - want| exceeds `bound`; integers are exact
+    and their bound is 0."""
 
     row: int
     column: int
-    got: float
-    want: float
+    got: float | int
+    want: float | int
     bound: float
 
 
@@ -72,3 +73,21 @@ def convicted(residual: float, flagged: int, entry: WrongEntry) -> TileCheck:
         f"{entry.bound:.3g}."
     )
     return TileCheck("convict", "wrong_entry", reason, residual, flagged, entry=entry)
+
+
+def convicted_exactly(flagged: int, entry: WrongEntry) -> TileCheck:
+    """Of integers, where one wrong entry is proof whatever its size."""
+    reason = (
+        f"Entry ({entry.row}, {entry.column}) of the tile is {entry.got}, the product modulo 2^w "
+        f"has {entry.want} there; integers are exact on every machine."
+    )
+    return TileCheck("convict", "wrong_entry", reason, float("inf"), flagged, entry=entry)
+
+
+def unproven(flagged: int, rows: int) -> TileCheck:
+    """Of integers: the vectors disagree and a row that is computed again does not."""
+    reason = (
+        f"{flagged} of {rows} rows disagree with the secret vectors, but the first of them is right"
+        " when it is computed again; the tile is issued again and nobody is blamed."
+    )
+    return TileCheck("reissue", "unproven", reason, float("inf"), flagged)
