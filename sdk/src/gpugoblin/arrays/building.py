@@ -20,7 +20,7 @@ from gpugoblin.errors import BadArgument, DtypeUnsupported, NotComputed, ShapeMi
 from opgraph.catalogue import OPERATORS
 from opgraph.catalogue.attributes import Attributes, AttributeValue
 from opgraph.errors import GraphError
-from opgraph.tensors import Shape, TensorType
+from opgraph.tensors import HALVES, Shape, TensorType
 from opgraph.validation import Limits
 
 Scalar: TypeAlias = bool | int | float
@@ -195,8 +195,16 @@ def _kept(value: Scalar, dtype: str, shape: Shape, _sign: float) -> Value:
 
 
 def cast(x: core.Array, dtype: str) -> core.Array:
-    """`x` in another dtype: a node of its own, or `x` itself."""
-    return x if x.type.dtype == dtype else apply("astype", x, dtype=dtype)
+    """`x` in another dtype: a node of its own, or `x` itself.
+
+    16-bit floats are only turned into float32 and back, so others reach them in two steps.
+    """
+    has = x.type.dtype
+    if has == dtype:
+        return x
+    if "float32" not in (has, dtype) and (has in HALVES or dtype in HALVES):
+        x = apply("astype", x, dtype="float32")
+    return apply("astype", x, dtype=dtype)
 
 
 def same_type(*arrays: core.Array) -> list[core.Array]:

@@ -45,7 +45,8 @@ def astype(
     """The same values in another element type.
 
     Floats to integers go towards zero, saturate, and NaN gives 0; integers wrap modulo 2^w; to
-    bool is `!= 0`; floats round to nearest even.
+    bool is `!= 0`; floats round to nearest even. To and from 16-bit floats it goes through
+    float32, so float64 and integers are rounded twice on the way there.
     """
     array = array_of(x)
     if device != array.device:
