@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from accounts import services
+from accounts.addresses import folded
 from accounts.fields import TextField
 from accounts.models.account import NAME_MOST, SHOWN_NAME_MOST
 from accounts.text import clean_name
@@ -38,7 +38,7 @@ class EmailForm(forms.Form):
 
     def clean_email(self) -> str:
         try:
-            return services.folded(self.cleaned_data["email"])
+            return folded(self.cleaned_data["email"])
         except BadMessage:
             raise forms.ValidationError(_("This is not an e-mail address.")) from None
 

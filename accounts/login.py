@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import known_browsers, services
+from accounts.addresses import folded
 from accounts.limits import Limit, hidden, network_of
 from accounts.models import Account, AccountState, LoginAttempt, LoginCode
 from goblin_wire.problems import AccountSuspended, RateLimited
@@ -88,7 +89,7 @@ class Visitor:
 
 def begin(email: str, visitor: Visitor, following: str = "") -> LoginAttempt:
     """Send a code to an address. Raises `BadMessage` or `RateLimited`."""
-    address = services.folded(email)
+    address = folded(email)
     attempt, is_new = _attempt_of(address, visitor, following)
     if is_new:
         try:

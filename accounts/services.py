@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from accounts import roles
+from accounts.addresses import folded
 from accounts.models import Account, AccountState, ApiToken, Person, Session
 from accounts.models.account import NAME_MOST, new_session_epoch
 from accounts.terms import TERMS_VERSION
@@ -20,7 +18,6 @@ from accounts.text import clean_name
 from accounts.zones import known_zone
 from goblin_wire.problems import (
     AccountSuspended,
-    BadMessage,
     Conflict,
     NotAllowed,
     TokenInvalid,
@@ -34,20 +31,6 @@ TOKEN_LIFETIME = timedelta(days=365)
 FIRST_LANGUAGE = "en"
 """Of an account whose person was not asked yet."""
 MAX_LABEL = 200
-
-
-def folded(email: str) -> str:
-    """The form in which an address is kept and compared. Raises `BadMessage`."""
-    typed = unicodedata.normalize("NFC", email.strip())
-    address = typed.casefold()
-    try:
-        validate_email(address)
-    except ValidationError:
-        raise BadMessage("This is not an e-mail address.") from None
-    if address != typed.lower():
-        # Folding made other letters of them, as `ss` of `ß`: the mail would go to somebody else.
-        raise BadMessage("This is not an e-mail address.")
-    return address
 
 
 @transaction.atomic

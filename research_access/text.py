@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
-from accounts.text import is_seen
+from accounts.text import is_seen, with_few_marks
 
 _JOINERS = "\u200c\u200d"
 """Format characters that belong to letters of Persian or to an emoji."""
 
 
 def clean_text(text: str) -> str:
-    """NFC with lines kept: no control, direction or private characters, no spaces at the ends.
+    """NFC with lines kept: no control, direction or private characters, no spaces at the ends,
+    no towers of marks.
 
     A text in which nothing can be seen is empty.
     """
@@ -19,7 +20,7 @@ def clean_text(text: str) -> str:
         return ""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ").split("\n")
     kept = ("".join(filter(_printed, line)).rstrip() for line in lines)
-    return unicodedata.normalize("NFC", "\n".join(kept)).strip()
+    return with_few_marks(unicodedata.normalize("NFC", "\n".join(kept))).strip()
 
 
 def _printed(character: str) -> bool:

@@ -98,7 +98,7 @@ class Person(models.Model):
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="person")
     email = models.EmailField(_("e-mail address"), unique=True, max_length=254)
-    """Case-folded; the identity to log in with."""
+    """As `accounts.addresses.folded` leaves it; the identity to log in with."""
     name = models.CharField(_("name"), max_length=NAME_MOST, blank=True, default="")
     """As `accounts.text.clean_name` leaves it."""
     name_search = models.CharField(max_length=NAME_SEARCH_MOST, blank=True, default="")

@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from accounts import erasure, factors, services
+from accounts import erasure, factors
+from accounts.addresses import folded
 from accounts.models import Person
 from accounts.pages.common import account_of, forget
 from goblin_wire.problems import BadMessage, NotAllowed
@@ -40,7 +41,7 @@ class DeletionForm(forms.Form):
 
     def clean_email(self) -> str:
         try:
-            typed = services.folded(self.cleaned_data["email"])
+            typed = folded(self.cleaned_data["email"])
         except BadMessage:
             typed = ""
         if typed != self._address:

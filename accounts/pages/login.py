@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import login, services
+from accounts.addresses import shown
 from accounts.forms import CodeForm, EmailForm
 from accounts.login import LoginRefused, Refusal, Visitor
 from accounts.middleware import person_of
@@ -135,6 +136,7 @@ def _code_page(
     facts = {
         "form": form,
         "attempt": attempt,
+        "email": shown(attempt.email),
         "resends_left": login.RESENDS - attempt.resent,
         "minutes": int(login.LIFETIME.total_seconds() // 60),
         "mail": _what_became_of_the_mail(attempt),

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts import browsers, factors, services
+from accounts.addresses import shown
 from accounts.forms import ProfileForm
 from accounts.models import Account, ApiToken, Person
 from accounts.pages.common import account_of, posted
@@ -49,6 +50,7 @@ def _page(request: HttpRequest, account: Account, form: ProfileForm) -> HttpResp
     facts = {
         "form": form,
         "person": account.person,
+        "email": shown(account.person.email),
         "sessions": browsers.of_account(account, request),
         "tokens": _tokens(account),
         "second_factor": factors.of_account(account),

@@ -213,3 +213,13 @@ def test_the_number_of_queries_does_not_grow(
     browser = logged_in(account)
     with django_assert_max_num_queries(8):  # type: ignore[operator]
         assert page_of(browser).count("/revoke/") == 30
+
+
+@pytest.mark.parametrize("field", ["name", "shown_name"])
+def test_a_tower_of_marks_is_a_sentence(field: str, account: Account) -> None:
+    """Fifty marks on one letter would be drawn over the neighbours, on the leaderboard too."""
+    answer = logged_in(account).post("/account/", FACTS | {field: "Z" + "\u0316" * 50})
+    assert answer.status_code == 400
+    assert "more than 5 marks" in answer.content.decode()
+    account.person.refresh_from_db()
+    assert getattr(account.person, field) == ""

@@ -31,7 +31,7 @@ def test_one_account_for_each_address() -> None:
     "email",
     [
         *("", "ada", "ada@", "@example.org", "a b@example.org", "a@b\n.org"),
-        *("stra\u00dfe@example.org", "\u017fam@example.org", "ada@stra\u00dfe.example"),
+        *("stra\u00dfe@example.org", "\u017fam@example.org"),
     ],
 )
 def test_not_an_address(email: str) -> None:

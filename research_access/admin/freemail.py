@@ -21,7 +21,7 @@ THROWN_AWAY = frozenset(_THROWN_AWAY.split())
 
 
 def domain_of(address: str) -> str:
-    """What follows the last `@`, folded."""
+    """What follows the last `@`."""
 
     return address.rpartition("@")[2].casefold()
 

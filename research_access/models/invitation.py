@@ -19,7 +19,7 @@ class Invitation(models.Model):
     id = models.BigAutoField(primary_key=True)
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField(_("e-mail address"), max_length=254)
-    """Folded, as `accounts.services.folded` gives it."""
+    """Folded, as `accounts.addresses.folded` gives it."""
     token_hash = models.CharField(max_length=64, unique=True)
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"

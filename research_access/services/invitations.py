@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.addresses import folded
 from accounts.limits import Limit
 from accounts.models import Account, Person
-from accounts.services import folded
 from goblin_wire.problems import Conflict, NotAllowed, NotFound
 from research_access import mail
 from research_access.models import Invitation, Lab, LabMember, LabState

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
+from accounts.addresses import shown
 from accounts.models import Account, AccountState, Person
 from accounts.text import fold
 from goblin_wire.problems import AccountSuspended, BadMessage, NotAllowed
@@ -98,6 +99,6 @@ def _names(accounts: Iterable[int], others: Iterable[str]) -> list[str]:
     people = Person.objects.filter(account__in=list(accounts))
     names = [*others]
     for email, name in people.values_list("email", "name"):
-        names += [email, name]
+        names += [email, shown(email), name]
     # A name of one word is too short to be told from other words.
     return [name for name in names if " " in name.strip() or "@" in name]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from datetime import timedelta
 
 import pytest
+from django.apps import apps
 from django.utils import timezone, translation
 
 from accounts import services as accounts
@@ -132,3 +134,23 @@ def test_language_of_the_mail(lab: Lab) -> None:
             services.invite(lab, address, lab.owner)
     assert mail_to("known@example.org").language == "en"
     assert mail_to("stranger@example.org").language == "vi", "of who invites"
+
+
+def test_a_domain_in_two_spellings_is_one_address(lab: Lab) -> None:
+    first = services.invite(lab, "a@bücher.example", lab.owner)
+    assert services.invite(lab, "a@xn--bcher-kva.example", lab.owner) == first
+    assert first.email == "a@xn--bcher-kva.example"
+
+
+def test_invitations_that_were_kept_get_the_one_form(lab: Lab) -> None:
+    kept = ("a@bücher.example", "a@xn--bcher-kva.example", "b@bücher.example", "c@☃.example")
+    for number, email in enumerate(kept):
+        row = services.invite(lab, f"{number}@example.org", lab.owner)
+        Invitation.objects.filter(pk=row.pk).update(email=email)
+    name = "research_access.migrations.0007_one_form_of_addresses"
+    importlib.import_module(name).forward(apps, None)
+    assert sorted(lab.invitations.values_list("email", flat=True)) == [
+        "a@xn--bcher-kva.example",
+        "b@xn--bcher-kva.example",
+        "c@☃.example",
+    ]

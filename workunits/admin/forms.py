@@ -9,7 +9,9 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.addresses import folded
 from accounts.models import Account, Person
+from goblin_wire.problems import BadMessage
 from research_access.models import Lab
 from workunits import incidents, switches
 from workunits.admin.base import number_of, uid_of
@@ -171,9 +173,16 @@ def _accounts(text: str, uid: UUID | None) -> list[int]:
     if uid is not None:
         return _ids(Account.objects.filter(key=uid))
     if "@" in text:
-        people = Person.objects.filter(email=text.casefold())
+        people = Person.objects.filter(email=_address(text))
         return list(people.values_list("account_id", flat=True)[:2])
     return _ids(Account.objects.filter(pk=number_of(text) or 0))
+
+
+def _address(text: str) -> str:
+    try:
+        return folded(text)
+    except BadMessage:
+        return ""
 
 
 def _labs(text: str, uid: UUID | None) -> list[int]:

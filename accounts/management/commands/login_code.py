@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import login, services
+from accounts.addresses import folded
 from goblin_wire.problems import Problem
 
 SAID = """\
@@ -34,6 +35,6 @@ class Command(BaseCommand):
         return SAID.format(
             code=code,
             site=settings.GOBLIN_SITE_URL,
-            email=services.folded(options["email"]),
+            email=folded(options["email"]),
             minutes=int(login.LIFETIME.total_seconds() // 60),
         )

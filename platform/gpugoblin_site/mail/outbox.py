@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone, translation
 
+from accounts.addresses import folded
 from accounts.models import Account, Person
-from goblin_wire.problems import BadMessage, Conflict
+from goblin_wire.problems import Conflict
 from gpugoblin_site.mail import courier, text
 from gpugoblin_site.mail.models import MailCode, MailState, OutboxMail
 
@@ -120,11 +119,7 @@ def _recipient(to: Account | str) -> tuple[Person | None, str]:
     if isinstance(to, Account):
         person = Person.objects.select_related("account").filter(account=to).first()
         return person, person.email if person else ""
-    address = to.strip().casefold()
-    try:
-        validate_email(address)
-    except ValidationError:
-        raise BadMessage("This is not an e-mail address.") from None
+    address = folded(to)
     return Person.objects.select_related("account").filter(email=address).first(), address
 
 
