@@ -1,12 +1,13 @@
 """Normalisation of images (samples, channels, space): by channel or by groups of channels.
 
-Means are added in float64 whatever the operands are: one mean may take millions of elements, and
-how far float32 may be off then would be too much to tell right from wrong.
+Sums are added in float64 whatever the operands are, but for runs of at most 2,048 elements: one
+mean may take millions of elements, and how far float32 may be off then would be too much to tell
+right from wrong. What follows the sums is done a few images at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -28,6 +29,9 @@ from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.windows import blocks, images_in
 from opgraph.errors import GraphError
 from opgraph.tensors import FLOATS, Array, Shape, TensorType, itemsize
+
+_RUN = 2048
+"""Added in the dtype of the operand: by pairs, or in the many lanes of BLAS."""
 
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
 _GROUPS = Attribute("groups", "integer", "into how many parts the channels of a sample fall")
@@ -101,15 +105,43 @@ def _together(of: TensorType) -> int:
     return images_in(prod(of.shape[1:]) * itemsize(of.dtype), of.shape[0])
 
 
-def _sum_of_products(call: Call, left: Array, right: Array) -> Array:
-    """For each channel the sum of products, in float64; products are rounded once."""
-    xp, together = call.xp, _together(call.types[0])
-    total = xp.zeros(left.shape[1], xp.float64)
-    room = xp.empty((together, *left.shape[1:]), left.dtype)
-    for block in blocks(len(left), together):
+def _planes(images: Array) -> Array:
+    """Samples, channels, all elements of space; of C-contiguous images."""
+    return images.reshape(*images.shape[:2], prod(images.shape[2:]))
+
+
+def _runs(planes: Array) -> Iterator[Array]:
+    """Parts of at most `_RUN` elements along the last axis."""
+    for start in range(0, planes.shape[-1], _RUN):
+        yield planes[..., start : start + _RUN]
+
+
+def _sums(call: Call, images: Array) -> Array:
+    """For each channel the sum, in float64 but for runs."""
+    xp = call.xp
+    total = xp.zeros(images.shape[1], xp.float64)
+    for block in blocks(len(images), _together(call.types[0])):
         call.check()
-        products = xp.multiply(left[block], right[block], out=room[: len(left[block])])
-        total += xp.sum(products, axis=_others(left.ndim), dtype=xp.float64)
+        for run in _runs(_planes(images[block])):
+            total += xp.sum(xp.sum(run, axis=2), axis=0, dtype=xp.float64)
+    return total
+
+
+def _dots(xp: Any, left: Array, right: Array) -> Array:
+    """For each sample and channel (or group) the sum of products, in float64 but for runs."""
+    total = xp.zeros(left.shape[:2], xp.float64)
+    for one, other in zip(_runs(left), _runs(right), strict=True):
+        total += xp.vecdot(one, other) if xp is numpy else xp.einsum("ijk,ijk->ij", one, other)
+    return total
+
+
+def _sum_of_products(call: Call, left: Array, right: Array) -> Array:
+    """For each channel the sum of products."""
+    xp = call.xp
+    total = xp.zeros(left.shape[1], xp.float64)
+    for block in blocks(len(left), _together(call.types[0])):
+        call.check()
+        total += xp.sum(_dots(xp, _planes(left[block]), _planes(right[block])), axis=0)
     return total
 
 
@@ -122,14 +154,22 @@ def _rstd(xp: Any, variance: Array, epsilon: float) -> Array:
 def _batch_norm_train(call: Call) -> None:
     xp, (operand, weight, bias) = call.xp, call.operands
     result, mean, variance = call.results
-    rank, count = operand.ndim, operand.size // max(1, operand.shape[1])
-    mean[...] = xp.mean(operand, axis=_others(rank), dtype=xp.float64)
-    xp.subtract(operand, _spread(mean, rank), out=result)
-    variance[...] = _sum_of_products(call, result, result) / max(1, count)
+    rank, count = operand.ndim, max(1, operand.size // max(1, operand.shape[1]))
+    mean[...] = _sums(call, operand) / count
+    middle, total = _spread(mean, rank), xp.zeros(operand.shape[1], xp.float64)
+    parts = list(blocks(len(operand), _together(call.types[0])))
+    for block in parts:
+        call.check()
+        deviation = xp.subtract(operand[block], middle, out=result[block])
+        total += xp.sum(_dots(xp, _planes(deviation), _planes(deviation)), axis=0)
+    variance[...] = total / count
     factor = _rstd(xp, variance, number(call.attributes, "epsilon"))
     factor *= weight
-    result *= _spread(factor, rank)
-    result += _spread(bias, rank)
+    for block in parts:
+        call.check()
+        found = result[block]
+        found *= _spread(factor, rank)
+        found += _spread(bias, rank)
 
 
 def _batch_norm_infer(call: Call) -> None:
@@ -137,9 +177,11 @@ def _batch_norm_infer(call: Call) -> None:
     result, rank = call.results[0], operand.ndim
     factor = _rstd(xp, variance, number(call.attributes, "epsilon"))
     factor *= weight
-    xp.subtract(operand, _spread(mean, rank), out=result)
-    result *= _spread(factor, rank)
-    result += _spread(bias, rank)
+    for block in blocks(len(operand), _together(call.types[0])):
+        call.check()
+        found = xp.subtract(operand[block], _spread(mean, rank), out=result[block])
+        found *= _spread(factor, rank)
+        found += _spread(bias, rank)
 
 
 def _batch_norm_backward(call: Call) -> None:
@@ -149,16 +191,27 @@ def _batch_norm_backward(call: Call) -> None:
     rank, kind = operand.ndim, operand.dtype
     count = max(1, operand.size // max(1, operand.shape[1]))
     rstd = _rstd(xp, variance, number(call.attributes, "epsilon"))
-    total = xp.sum(gradient, axis=_others(rank), dtype=xp.float64)
-    xp.subtract(operand, _spread(mean, rank), out=result)
-    products = _sum_of_products(call, gradient, result)
+    total, products = xp.zeros((2, operand.shape[1]), xp.float64)
+    parts = list(blocks(len(operand), _together(call.types[0])))
+    for block in parts:
+        call.check()
+        given = _planes(gradient[block])
+        deviation = xp.subtract(operand[block], _spread(mean, rank), out=result[block])
+        products += xp.sum(_dots(xp, given, _planes(deviation)), axis=0)
+        for run in _runs(given):
+            total += xp.sum(xp.sum(run, axis=2), axis=0, dtype=xp.float64)
     of_weight[...] = products * rstd
     of_bias[...] = total
     shared = (products * xp.square(rstd.astype(xp.float64)) / -count).astype(kind)
-    result *= _spread(shared, rank)
-    result += gradient
-    result -= _spread((total / count).astype(kind), rank)
-    result *= _spread(weight * rstd, rank)
+    middle = _spread((total / count).astype(kind), rank)
+    factor = _spread(weight * rstd, rank)
+    for block in parts:
+        call.check()
+        found = result[block]
+        found *= _spread(shared, rank)
+        found += gradient[block]
+        found -= middle
+        found *= factor
 
 
 # --- by groups ------------------------------------------------------------------------------------
@@ -178,14 +231,11 @@ def _group_norm(call: Call) -> None:
 
 
 def _sums_of_products(call: Call, left: Array, right: Array) -> Array:
-    """For each sample and group the sum of products, in float64."""
-    xp, together = call.xp, _together(call.types[0])
-    total = xp.empty(left.shape[:2], xp.float64)
-    room = xp.empty((together, *left.shape[1:]), left.dtype)
-    for block in blocks(len(left), together):
+    """For each sample and group the sum of products."""
+    total = call.xp.empty(left.shape[:2], call.xp.float64)
+    for block in blocks(len(left), _together(call.types[0])):
         call.check()
-        products = xp.multiply(left[block], right[block], out=room[: len(left[block])])
-        xp.sum(products, axis=2, dtype=xp.float64, out=total[block])
+        total[block] = _dots(call.xp, left[block], right[block])
     return total
 
 
@@ -409,6 +459,7 @@ def _operator(
     operations: int,
     temporaries: Count,
     results: int = 3,
+    contiguous: bool = True,
 ) -> Operator:
     return with_halves(
         Operator(
@@ -423,6 +474,7 @@ def _operator(
             reference=defined_by(definition),
             flops=per_element(operations),
             temporaries=temporaries,
+            contiguous=contiguous,
             error=ErrorRule(
                 scale, _roundings, "32 u of the parts, and 2 n u64 where n elements are added"
             ),
@@ -431,10 +483,12 @@ def _operator(
     )
 
 
-def _room(types: Types, _attributes: Attributes) -> int:
-    """A block of products, and what is kept for each channel or group."""
-    images = _together(types[0]) * prod(types[0].shape[1:])
-    return images * itemsize(types[0].dtype)
+def _room(types: Types, attributes: Attributes) -> int:
+    """For each channel or group of a block of images: the sum of a run, and both in float64."""
+    shape = types[0].shape
+    lines = integer(attributes, "groups") if "groups" in attributes else shape[1]
+    kept = 6 * 8 * shape[1] + 16 * shape[0] * lines * ("groups" in attributes)
+    return _together(types[0]) * lines * (itemsize(types[0].dtype) + 16) + kept
 
 
 def _group_backward_bytes(types: Types, attributes: Attributes) -> int:
@@ -455,7 +509,7 @@ BATCH_NORM_INFER = _operator(
     "batch_norm_infer", "(operand - mean) / sqrt(variance + epsilon) * weight + bias, with numbers"
     " given for each channel.", ("operand", "weight", "bias", "mean", "variance"), (_EPSILON,),
     _infer_shapes, _batch_norm_infer, _define_infer, _infer_scale, operations=3, results=1,
-    temporaries=_channel_bytes,
+    temporaries=_channel_bytes, contiguous=False,
 )  # fmt: skip
 GROUP_NORM = _operator(
     "group_norm", "Each group of channels of each sample brought to mean 0 and variance 1, then"

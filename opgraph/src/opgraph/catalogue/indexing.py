@@ -56,10 +56,11 @@ def _take(call: Call) -> None:
     axis = integer(call.attributes, "axis")
     require_indices(indices, operand.shape[axis])
     if call.results[0].size:
-        call.xp.take(operand, indices, axis=axis, out=call.results[0], **_unchecked(call.xp))
+        call.xp.take(operand, indices, axis=axis, out=call.results[0], **unchecked(call.xp))
 
 
-def _unchecked(xp: Any) -> dict[str, str]:
+def unchecked(xp: Any) -> dict[str, str]:
+    """How `take` is told that its indices were looked at."""
     # numpy writes through a buffer where it has to check; cupy knows no modes.
     return {"mode": "clip"} if xp is numpy else {}
 

@@ -22,7 +22,7 @@ from opgraph.catalogue.declaration import (
     Work,
 )
 from opgraph.catalogue.halves import with_halves
-from opgraph.catalogue.indexing import require_indices, segments
+from opgraph.catalogue.indexing import require_indices, segments, unchecked
 from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import EXACT_FROM_ATTRIBUTES, of_magnitudes
 from opgraph.catalogue.window_definitions import added, constant, gathered, padded
@@ -118,39 +118,90 @@ def _lowest(dtype: str) -> float:
 def _max_pool(call: Call) -> None:
     xp, operand, (values, indices) = call.xp, call.operands[0], call.results
     around = pooling_windows(operand.shape[2:], call.attributes)
-    values.fill(_lowest(call.types[0].dtype))
     firsts = xp.asarray(_flat(_firsts(around), around.kernel).astype(numpy.uint16))
     starts = xp.asarray(_flat(_starts(around), around.size))
     steps = [numpy.arange(k) * d for k, d in zip(around.kernel, around.dilations, strict=True)]
     table = xp.asarray(_flat(steps, around.size).reshape(-1))
     together = _together(call.types[0])
-    room = xp.empty((together, *values.shape[1:]), xp.uint16)
+    room = _Candidates(xp, (together, *values.shape[1:]), values.dtype)
     for block in blocks(len(operand), together):
         call.check()
         images, best = operand[block], values[block]
-        chosen = room[: len(images)]
-        chosen[...] = firsts
-        for number, places, elements in around.boxes():
-            box = wide(places)
-            _keep_larger(xp, images[wide(elements)], best[box], chosen[box], number)
-        indices[block] = xp.take(table, chosen)
+        chosen = room.chosen[: len(images)]
+        lowest = _lowest(call.types[0].dtype)
+        _choose(room, images, best, lowest, firsts, around, unordered=False)
+        # A NaN stays the largest, so that one is there is seen at the end.
+        if best.dtype.kind == "f" and xp.isnan(best).any():
+            _choose(room, images, best, lowest, firsts, around, unordered=True)
+        xp.take(table, chosen, out=indices[block], **unchecked(xp))
         indices[block] += starts
+        if best.dtype.kind == "f":
+            _fetch(xp, images, indices[block], best)
 
 
-def _keep_larger(xp: Any, candidates: Array, best: Array, chosen: Array, number: int) -> None:
-    better = candidates > best
-    if best.dtype.kind == "f":
-        better |= xp.isnan(candidates)
-    xp.copyto(best, candidates, where=better)
-    xp.copyto(chosen, chosen.dtype.type(number), where=better)
+class _Candidates:
+    """Room for one position of each window: its elements, whether they are larger, its number."""
+
+    def __init__(self, xp: Any, shape: Shape, dtype: Any) -> None:
+        self.xp = xp
+        self.elements = xp.empty(shape, dtype)
+        self.larger = xp.empty(shape, bool)
+        self.numbers, self.chosen = xp.empty((2, *shape), xp.uint16)
+
+    def keep_larger(
+        self, candidates: Array, best: Array, chosen: Array, number: int, unordered: bool
+    ) -> None:
+        """Without a choice by element, which costs a branch: numbers rise, so the last stays."""
+        xp, shape = self.xp, candidates.shape
+        elements, larger, numbers = (
+            each.reshape(-1)[: prod(shape)].reshape(shape)
+            for each in (self.elements, self.larger, self.numbers)
+        )
+        elements[...] = candidates
+        xp.greater(elements, best, out=larger)
+        if unordered:
+            larger |= xp.isnan(elements)
+        xp.multiply(larger, numbers.dtype.type(number), out=numbers)
+        xp.maximum(chosen, numbers, out=chosen)
+        xp.maximum(best, elements, out=best)
+
+
+def _choose(
+    room: _Candidates,
+    images: Array,
+    best: Array,
+    lowest: float,
+    firsts: Array,
+    around: Windows,
+    *,
+    unordered: bool,
+) -> None:
+    """Fill `best`, but for the sign of 0, and which position of each window it is."""
+    chosen = room.chosen[: len(images)]
+    best.fill(lowest)
+    chosen[...] = firsts
+    for number, places, elements in around.boxes():
+        box = wide(places)
+        room.keep_larger(images[wide(elements)], best[box], chosen[box], number, unordered)
+
+
+def _fetch(xp: Any, images: Array, indices: Array, values: Array) -> None:
+    """The elements that indices name, bit by bit."""
+    lines = indices.shape[0] * indices.shape[1]
+    space_of = prod(images.shape[2:])
+    begun = xp.arange(0, lines * space_of, space_of or 1, dtype=xp.int64)[:lines, None]
+    flat = indices.reshape(lines, prod(indices.shape[2:])) + begun
+    if flat.size:
+        xp.take(images.reshape(-1), flat, out=values.reshape(flat.shape), **unchecked(xp))
 
 
 def _max_pool_bytes(types: Types, attributes: Attributes) -> int:
-    # Which position, that as an index, and the step from the window's begin; and the tables.
+    # An element, whether it is larger, two numbers, and then an index; and the tables.
     around = pooling_windows(types[0].shape[2:], attributes)
     windows = prod(around.places)
-    images = _together(types[0]) * types[0].shape[1]
-    return 18 * images * windows + 8 * (windows + around.positions) + 2 * windows
+    lines = _together(types[0]) * types[0].shape[1]
+    each = itemsize(types[0].dtype) + 5 + 8
+    return each * lines * windows + 8 * (windows + lines + around.positions) + 2 * windows
 
 
 def _define_max_pool(define: Define, values: Sequence[int], given: Attributes) -> tuple[int, ...]:
@@ -258,6 +309,8 @@ def _average_pool_backward(call: Call) -> None:
     xp, gradient, result = call.xp, call.operands[0], call.results[0]
     around = pooling_windows(result.shape[2:], call.attributes)
     counts = _counts(xp, around, call.attributes, result.dtype)
+    # Windows that do not meet add nothing: each element gets its share, or stays 0.
+    apart = all(around.reach(axis) <= around.strides[axis] for axis in around.axes)
     result.fill(0)
     together = _together(call.types[0])
     room = xp.empty((together, *gradient.shape[1:]), gradient.dtype)
@@ -266,7 +319,10 @@ def _average_pool_backward(call: Call) -> None:
         images = result[block]
         shares = xp.divide(gradient[block], counts, out=room[: len(images)])
         for _, places, elements in around.boxes():
-            images[wide(elements)] += shares[wide(places)]
+            if apart:
+                images[wide(elements)] = shares[wide(places)]
+            else:
+                images[wide(elements)] += shares[wide(places)]
 
 
 def _counting_bytes(types: Types, _attributes: Attributes) -> int:
@@ -321,6 +377,7 @@ def _operator(
     dtypes: DtypeTable,
     flops: Work,
     temporaries: Count,
+    contiguous: bool = False,
 ) -> Operator:
     return with_halves(
         Operator(
@@ -335,6 +392,7 @@ def _operator(
             reference=defined_by(definition),
             flops=flops,
             temporaries=temporaries,
+            contiguous=contiguous,
             error=error,
             special_values=special,
         )
@@ -366,7 +424,7 @@ MAX_POOL = _operator(
     "Of equal ones the first; NaN gives NaN, and of several the last is named; of 0 and -0 the"
     " first.",
     dtypes={(dtype,): (dtype, "int64") for dtype in FLOATS + INTEGERS},
-    flops=_per_window(_max_pool_shapes), temporaries=_max_pool_bytes,
+    flops=_per_window(_max_pool_shapes), temporaries=_max_pool_bytes, contiguous=True,
 )  # fmt: skip
 MAX_POOL_BACKWARD = _operator(
     "max_pool_backward", "The gradient of `max_pool`: what is added to each element named.",
