@@ -47,7 +47,9 @@ def test_basic_keys_are_numpys(data: st.DataObject) -> None:
 def test_arrays_of_integers_as_keys_are_numpys(data: st.DataObject) -> None:
     plain = numbers(data.draw(shapes_with_elements))
     result = array_shapes(min_dims=1, max_dims=2, min_side=1, max_side=3)
-    key = data.draw(integer_array_indices(plain.shape, result_shape=result, dtype=numpy.int64))
+    key = data.draw(
+        integer_array_indices(plain.shape, result_shape=result, dtype=numpy.dtype("int64"))
+    )
     agrees(local.array(plain)[key], plain[key])
 
 

@@ -64,8 +64,8 @@ def _numbers(obj: Any, wanted: str | None) -> numpy.ndarray[Any, Any]:
         raise BadArgument("A list of lazy arrays is put together by gpugoblin.xp.stack(arrays).")
     try:
         found = numpy.asarray(obj)
-        # Python's whole numbers may only fit the type that was asked for.
-        if wanted in INTEGRAL and found.dtype.kind in "Ofu" and not hasattr(obj, "dtype"):
+        # Of Python's whole numbers it shows here whether they fit the type that was asked for.
+        if wanted in INTEGRAL and found.dtype.kind in "Oiu" and not hasattr(obj, "dtype"):
             found = numpy.asarray(obj, wanted)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadArgument(f"No array can be made of {type(obj).__name__}: {error}.") from None
