@@ -11,8 +11,10 @@ result = job.result()
 
 __version__ = "0.1.0"
 
-from gpugoblin import errors, local, operators, xp
+from gpugoblin import errors, local, operators, random, xp
 from gpugoblin.array import Array
+from gpugoblin.arrays.formulas import formula
+from gpugoblin.arrays.loop import repeat
 from gpugoblin.assumed import assume, explain
 from gpugoblin.explanation import Explanation
 from gpugoblin.job import Job
@@ -38,8 +40,11 @@ __all__ = [
     "connect",
     "errors",
     "explain",
+    "formula",
     "local",
     "operators",
+    "random",
     "remember",
+    "repeat",
     "xp",
 ]

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import math as _math
 
+from gpugoblin.arrays import linalg as linalg
+from gpugoblin.arrays.contractions import *  # noqa: F403
 from gpugoblin.arrays.creation import *  # noqa: F403
 from gpugoblin.arrays.data_types import *  # noqa: F403
 from gpugoblin.arrays.dtypes import bfloat16 as bfloat16
 from gpugoblin.arrays.dtypes import by_name as _by_name
+from gpugoblin.arrays.einsum import einsum as einsum
 from gpugoblin.arrays.elementwise import *  # noqa: F403
 from gpugoblin.arrays.indexing import *  # noqa: F403
 from gpugoblin.arrays.inspection import __array_namespace_info__ as __array_namespace_info__
+from gpugoblin.arrays.left_out import *  # noqa: F403
+from gpugoblin.arrays.left_out import ABSENT as _ABSENT
 from gpugoblin.arrays.manipulation import *  # noqa: F403
 from gpugoblin.arrays.products import *  # noqa: F403
+from gpugoblin.arrays.searching import *  # noqa: F403
+from gpugoblin.arrays.statistics import *  # noqa: F403
 
 __array_api_version__ = "2024.12"
 
@@ -27,3 +34,9 @@ float16, float32, float64 = map(_by_name, ("float16", "float32", "float64"))
 
 e, pi, inf, nan = _math.e, _math.pi, _math.inf, _math.nan
 newaxis = None
+
+
+def __getattr__(name: str) -> object:
+    """Says why a name of the standard is not there. Raises AttributeError."""
+    reason = f"; it is left out: {_ABSENT[name]}." if name in _ABSENT else "."
+    raise AttributeError(f"gpugoblin.xp has no {name!r}{reason}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from opgraph.memory import peak_bytes
 from opgraph.nodes import Node, Placeholder
 from opgraph.tensors import Shape, TensorType, storage_dtype
 
+Identity: TypeAlias = tuple[str, Shape, str]
+
 
 class Recorded(NamedTuple):
     """A graph, the leaf of each placeholder, and the application that each node is."""
@@ -31,29 +33,36 @@ class Recorded(NamedTuple):
     applications: list[Application]
 
 
-def record(values: Sequence[Value]) -> Recorded:
+def record(values: Sequence[Value], given: Sequence[Value] = ()) -> Recorded:
     """One graph for all of the values; what they share is computed once.
 
     Nodes stand in the order in which the values need them, whatever order they were written in.
+    `given` are the first placeholders, in this order: what they are made of is not looked at.
     Raises `TooLarge` above the number of nodes that a graph may have, and
     `UnsupportedComputation` for a product at a lab.
     """
-    leaves: dict[tuple[str, Shape, str], Leaf] = {}
-    applications = list(_in_order(values))
+    numbers = {_identity(value): place for place, value in enumerate(given)}
+    applications = list(in_order(values, frozenset(numbers)))
+    leaves: dict[Identity, Leaf] = {}
     for value in _operands(values, applications):
-        if isinstance(value.source, Leaf):
-            leaves.setdefault(_identity(value), value.source)
-        elif not isinstance(value.source, Applied):
+        if _identity(value) in numbers or isinstance(value.source, Applied):
+            continue
+        if not isinstance(value.source, Leaf):
             raise UnsupportedComputation(f"{value.source.label} is computed by a lab alone.")
-    return _written(values, applications, leaves)
+        leaves.setdefault(_identity(value), value.source)
+    return _written(values, applications, leaves, given)
 
 
-def _in_order(values: Iterable[Value]) -> Iterable[Application]:
-    """Every application that the values need, after those that it needs itself."""
+def in_order(
+    values: Iterable[Value], given: Collection[Identity] = frozenset()
+) -> Iterable[Application]:
+    """Every application that the values need, after those that it needs itself.
+
+    What only `given` values need is left out. Raises `TooLarge`.
+    """
     done: set[int] = set()
     count = 0
-    stack = [(each.source.application, False) for each in reversed(list(values))
-             if isinstance(each.source, Applied)]  # fmt: skip
+    stack = [(each, False) for each in reversed(_open_ones(values, given))]
     while stack:
         application, ready = stack.pop()
         if id(application) in done:
@@ -65,10 +74,19 @@ def _in_order(values: Iterable[Value]) -> Iterable[Application]:
             yield application
             continue
         stack.append((application, True))
-        for operand in reversed(application.operands):
-            source = operand.source
-            if isinstance(source, Applied) and id(source.application) not in done:
-                stack.append((source.application, False))
+        stack.extend(
+            (each, False)
+            for each in reversed(_open_ones(application.operands, given))
+            if id(each) not in done
+        )
+
+
+def _open_ones(values: Iterable[Value], given: Collection[Identity]) -> list[Application]:
+    return [
+        each.source.application
+        for each in values
+        if isinstance(each.source, Applied) and not (given and _identity(each) in given)
+    ]
 
 
 def _check_count(count: int, application: Application) -> None:
@@ -87,47 +105,53 @@ def _operands(values: Iterable[Value], applications: Iterable[Application]) -> I
         yield from application.operands
 
 
-def _identity(value: Value) -> tuple[str, Shape, str]:
-    assert isinstance(value.source, Leaf)  # noqa: S101
-    return value.source.key, value.type.shape, value.type.dtype
+def _identity(value: Value) -> Identity:
+    """Equal for values that are the same one."""
+    source = value.source
+    if isinstance(source, Applied):
+        return str(id(source.application)), (source.position,), "applied"
+    key = source.key if isinstance(source, Leaf) else str(id(source))
+    return key, value.type.shape, value.type.dtype
 
 
 def _written(
     values: Sequence[Value],
     applications: list[Application],
-    leaves: dict[tuple[str, Shape, str], Leaf],
+    leaves: dict[Identity, Leaf],
+    given: Sequence[Value],
 ) -> Recorded:
-    if len(leaves) > LIMITS.placeholders:
+    count = len(given) + len(leaves)
+    if count > LIMITS.placeholders:
         raise TooLarge(
-            f"This computation has {len(leaves):,} inputs; a graph may have"
+            f"This computation has {count:,} inputs; a graph may have"
             f" {LIMITS.placeholders:,}. Put arrays together first, with numpy.stack."
         )
-    numbers: dict[Any, int] = {identity: number for number, identity in enumerate(leaves)}
-    first = len(leaves)
+    numbers: dict[Identity, int] = {
+        identity: place for place, identity in enumerate([*map(_identity, given), *leaves])
+    }
+    first = count
     for application in applications:
-        numbers[id(application)] = first
+        for position in range(len(application.results)):
+            numbers.setdefault((str(id(application)), (position,), "applied"), first + position)
         first += len(application.results)
+    types = [*(each.type for each in given), *map(_type, leaves)]
 
     def number(value: Value) -> int:
-        if isinstance(value.source, Applied):
-            return numbers[id(value.source.application)] + value.source.position
         return numbers[_identity(value)]
 
     return Recorded(
         Graph(
-            tuple(
-                Placeholder(f"x{place}", _type(identity)) for place, identity in enumerate(leaves)
-            ),
+            tuple(Placeholder(f"x{place}", type_) for place, type_ in enumerate(types)),
             tuple(_node(each, number) for each in applications),
             tuple(map(number, values)),
             max((OPERATORS[each.operator].since for each in applications), default=1),
         ),
-        {f"x{place}": leaf for place, leaf in enumerate(leaves.values())},
+        {f"x{place}": leaf for place, leaf in enumerate(leaves.values(), len(given))},
         applications,
     )
 
 
-def _type(identity: tuple[str, Shape, str]) -> TensorType:
+def _type(identity: Identity) -> TensorType:
     return TensorType(identity[2], identity[1])
 
 
