@@ -55,7 +55,7 @@ def test_an_address_without_an_account_is_kept_for_a_day() -> None:
 
 
 def test_figures() -> None:
-    assert figures.summary() == figures.Summary(0, 0, 0, 0, 0, 0.0)
+    assert figures.summary() == figures.Summary(0, 0, 0, 0, 0, 0, 0.0, 0.0)
     ended(MailState.FAILED, 0)
     ended(MailState.BOUNCED, 2)
     outbox.queue("ada@example.org", "check", {}, key="check:1")

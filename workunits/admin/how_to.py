@@ -205,7 +205,13 @@ HOW_TO: dict[str, HowTo] = {
     ),
     "mail": HowTo(
         _("Mail is late, failed or came back"),
-        _("People cannot log in without their code, and do not hear of decisions."),
+        _(
+            "People cannot log in without their code, and do not hear of decisions. The row is"
+            " beyond its limit when a mail is 15 minutes late, when the mail server has been out of"
+            " use for 5 minutes while a mail waits for it, or when at least 5 mails and more than"
+            " 5 % of a day's could not be delivered. Fewer are to be looked at. Codes that nobody"
+            " could use any more when their turn came are told, and not counted."
+        ),
         (
             Step(
                 _("Try the settings: it sends a mail and says what the server answered."),

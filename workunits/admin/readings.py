@@ -9,7 +9,7 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import ngettext, pgettext
 
 from goblin_wire.states import RequestState
 from gpugoblin_site import __version__, readable
@@ -31,6 +31,10 @@ MOST_REFUSED = 0.02
 LEAST_LEASES = 100
 """Below this a share of refusals says nothing."""
 LATEST_MAIL_S = 900
+LONGEST_STOP_S = 300
+MOST_UNDELIVERED = 0.05
+FEWEST_UNDELIVERED = 5
+"""Fewer are people who mistyped their address."""
 LEAST_ROOM = 0.1
 LONGEST_SWITCH = timedelta(days=7)
 MOST_OTHER_VERSIONS = 0.5
@@ -203,16 +207,42 @@ def versions(measured: Measured) -> Line:
 
 def mail() -> Line:
     found = outbox_figures.summary()
-    lost = found.failed + found.bounced
-    text = _("%(due)s to be sent now; %(sent)s sent and %(lost)s lost in 24 hours") % {
+    text = _("%(due)s to be sent now; in 24 hours %(sent)s sent, %(lost)s not delivered") % {
         "due": readable.number(found.due + found.sending),
         "sent": readable.number(found.sent),
-        "lost": readable.number(lost),
+        "lost": readable.number(found.undelivered),
     }
-    limit = _("none later than %(time)s, none lost") % {"time": readable.duration(LATEST_MAIL_S)}
-    kind = "refused" if found.oldest_s > LATEST_MAIL_S or lost else "done"
+    limit = _(
+        "none later than %(late)s, no mail server out of use for %(stopped)s, at most %(share)s %%"
+        " not delivered (from %(fewest)s mails on)"
+    ) % {
+        "late": readable.duration(LATEST_MAIL_S),
+        "stopped": readable.duration(LONGEST_STOP_S),
+        "share": readable.number(100 * MOST_UNDELIVERED),
+        "fewest": readable.number(FEWEST_UNDELIVERED),
+    }
     url = reverse("admin:gpugoblin_site_outboxmail_changelist")
-    return Line(_("Mail"), kind, text, limit, "mail", url)
+    return Line(_("Mail"), _mail_kind(found), text, limit, "mail", url, _of_no_use(found))
+
+
+def _mail_kind(found: outbox_figures.Summary) -> str:
+    lost = found.undelivered
+    is_much = lost >= FEWEST_UNDELIVERED and lost > MOST_UNDELIVERED * (found.sent + lost)
+    is_late = found.oldest_s > LATEST_MAIL_S or found.stopped_s > LONGEST_STOP_S
+    if is_late or is_much:
+        return "refused"
+    return "waiting" if lost else "done"
+
+
+def _of_no_use(found: outbox_figures.Summary) -> list[str]:
+    if not found.expired:
+        return []
+    told = ngettext(
+        "%(number)s more was too old to be of use when its turn came",
+        "%(number)s more were too old to be of use when their turn came",
+        found.expired,
+    )
+    return [told % {"number": readable.number(found.expired)}]
 
 
 def disk(room: Room, database_bytes: int) -> Line:

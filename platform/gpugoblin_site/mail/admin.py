@@ -42,7 +42,7 @@ def _at_the_door(_request: HttpRequest) -> str:
     now = figures.summary()
     return _("%(due)d should leave now, %(failed)d failed or came back in the last 24 hours.") % {
         "due": now.due,
-        "failed": now.failed + now.bounced,
+        "failed": now.undelivered,
     }
 
 
@@ -98,7 +98,8 @@ class OutboxAdmin(MovedByServices, OutboxAdminBase):
         """The state with its reason, as a word and a colour."""
         state, reason = MailState(mail.state), MailCode(mail.code)
         text = f"{state.label}: {reason.label}" if reason else str(state.label)
-        return status(_KINDS.get(state, "info"), text)
+        kind = "info" if reason is MailCode.EXPIRED else _KINDS.get(state, "info")
+        return status(kind, text)
 
     @admin.display(description=gettext_lazy("since"), ordering="finished")
     def since(self, mail: OutboxMail) -> SafeString | str:

@@ -46,7 +46,8 @@ class Command(BaseCommand):
         oldest = f", the oldest for {timedelta(seconds=round(now.oldest_s))}" if now.due else ""
         self._say(
             f"Outbox: {now.due} should leave now{oldest}; in the last 24 hours {now.sent} sent,"
-            f" {now.failed} failed, {now.bounced} came back."
+            f" {now.failed} failed, {now.bounced} came back, {now.expired} were too old to be of"
+            " use."
         )
 
     def _send(self, address: str) -> None:
