@@ -213,11 +213,18 @@ def test_wrong_arguments_are_refused_at_the_line(use: Any, match: str) -> None:
         use(local.array(MATRIX))
 
 
-def test_lengths_that_numbers_decide_are_refused() -> None:
-    x = local.array(MATRIX)
-    for counts in (xp.asarray([1, 2, 3]), xp.asarray(1) + 1):
-        with pytest.raises(errors.NotComputed, match="length"):
-            xp.repeat(x, counts, axis=1)
+def test_repeats_by_an_array_need_its_numbers() -> None:
+    x, counts = local.array(MATRIX), numpy.array([2, 0, 1])
+    agrees(xp.repeat(x, local.array(counts), axis=1), numpy.repeat(MATRIX, counts, axis=1))
+    agrees(xp.repeat(x, xp.asarray([2]), axis=0), numpy.repeat(MATRIX, 2, axis=0))
+    lazy = local.array(counts) + 0
+    with pytest.raises(errors.NotComputed, match="length"):
+        xp.repeat(x, lazy, axis=1)
+    with local.on_demand():
+        agrees(xp.repeat(x, lazy, axis=1), numpy.repeat(MATRIX, counts, axis=1))
+    for wrong in ([1, 2], [1, -1, 1], [[1, 1, 1]]):
+        with pytest.raises(errors.BadArgument, match="one for each of 3"):
+            xp.repeat(x, xp.asarray(wrong), axis=1)
 
 
 def test_types_are_as_the_standard_wants() -> None:

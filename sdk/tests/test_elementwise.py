@@ -293,3 +293,12 @@ def test_any_operator_of_the_catalogue_by_its_name() -> None:
     with pytest.raises(AttributeError, match="no operator 'evaluate'"):
         operators.evaluate  # noqa: B018
     assert gpugoblin.operators is operators
+
+
+def test_a_choice_between_two_numbers_has_their_default_type() -> None:
+    x = xp.asarray([True, False])
+    agrees(xp.where(x, 1, 2), numpy.array([1, 2]))
+    agrees(xp.where(x, 1, 0.5), numpy.array([1.0, 0.5]))
+    agrees(xp.where(x, False, True), numpy.array([False, True]))
+    with pytest.raises(errors.DtypeUnsupported):
+        xp.where(x, False, 1)

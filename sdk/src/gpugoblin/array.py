@@ -52,8 +52,8 @@ class Home(Protocol):
     def numbers(self, array: Array, **options: Any) -> NDArray[Any]:
         """The numbers, computed if they have to be."""
 
-    def number(self, array: Array) -> Any:
-        """The one number of an array of no axes, if it may be had in passing; else None."""
+    def known(self, array: Array) -> NDArray[Any] | None:
+        """The numbers, if they are there or may be had in passing; bfloat16 as float32."""
 
     def explain(self, array: Array, **options: Any) -> Explanation:
         """What computing the array would take."""
@@ -262,10 +262,10 @@ class Array(operators.Operators):
                 f"{what} is of one number; this array is {words.shape(self.shape)}"
                 f"{at(users_line())}. Reduce it first: gpugoblin.xp.any(x), .all(x), .sum(x)."
             )
-        number = self.home.number(self)
-        if number is None:
+        known = self.home.known(self)
+        if known is None:
             raise NotComputed(self._refusal(what))
-        return number
+        return known.item()
 
     def __iter__(self) -> Iterator[Array]:
         if not self.shape:

@@ -48,7 +48,7 @@ class Assumed:
     def joining(self, x: Any) -> Array:
         return assume(x.shape, x.dtype)
 
-    def number(self, array: Array) -> Any:
+    def known(self, _array: Array) -> None:
         """Nothing: there are no numbers."""
 
     @property

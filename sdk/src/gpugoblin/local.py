@@ -55,10 +55,10 @@ class Local:
             )
         return compute(array)[0]
 
-    def number(self, array: Array) -> Any:
+    def known(self, array: Array) -> NDArray[Any] | None:
         if isinstance(array.source, Leaf) or _on_demand.get():
-            wide = building.cast(array, "float32") if array.type.dtype in HALVES else array
-            return evaluation.computed([wide.value])[0].item()
+            wide = building.cast(array, "float32") if array.type.dtype == "bfloat16" else array
+            return evaluation.computed([wide.value])[0]
         return None
 
     def explain(self, array: Array, **options: Any) -> Explanation:

@@ -161,6 +161,13 @@ def scalar(value: Scalar | complex, dtype: str, shape: Shape = ()) -> core.Array
     )
 
 
+def default_dtype(value: Any) -> str:
+    """The name of the dtype that a Python number has where no array says another."""
+    if isinstance(value, bool):
+        return "bool"
+    return "int64" if isinstance(value, int) else "float64"
+
+
 def _fitting(value: int, dtype: str) -> int:
     low, high = dtypes.smallest(dtype), dtypes.largest(dtype)
     if not low <= value <= high:

@@ -17,6 +17,7 @@ from gpugoblin.arrays.building import (
     array_of,
     broadcast,
     cast,
+    default_dtype,
     of_kind,
     scalar,
 )
@@ -97,7 +98,7 @@ def full(
     check_device(device)
     if not isinstance(fill_value, bool | int | float):
         raise BadArgument(f"fill_value must be a Python number, not {type(fill_value).__name__}.")
-    name = _default(fill_value) if dtype is None else as_dtype(dtype).name
+    name = default_dtype(fill_value) if dtype is None else as_dtype(dtype).name
     return _filled(a_shape(shape), fill_value, name)
 
 
@@ -108,12 +109,6 @@ def _filled(shape: tuple[int, ...], value: Scalar, name: str) -> core.Array:
 def _as_kind(value: Scalar, name: str) -> Scalar:
     """0 and 1 may be asked of bool."""
     return bool(value) if name == "bool" and value in (0, 1) else value
-
-
-def _default(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    return "int64" if isinstance(value, int) else "float64"
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: str | None = None) -> core.Array:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import gpugoblin.array as core
 from gpugoblin.arrays.building import (
+    SCALARS,
     Operand,
+    Scalar,
     apply,
     array_of,
     arrays_of,
     constant,
+    default_dtype,
     of_kind,
     same_shape,
     same_type,
+    scalar,
 )
 from gpugoblin.arrays.dtypes import ALL, BOOL, FLOATING, INTEGRAL, NUMERIC
 from gpugoblin.errors import DtypeUnsupported
@@ -255,10 +259,17 @@ def _bound(bound: Operand, array: core.Array) -> core.Array:
     return made
 
 
+_WIDER = ("bool", "int64", "float64")
+
+
 def where(condition: core.Array, x1: Operand, x2: Operand, /) -> core.Array:
     """Elements of `x1` where the condition, of bool, is true, of `x2` elsewhere."""
     chosen = of_kind("where", array_of(condition, "condition"), BOOL)
-    left, right = same_type(*arrays_of(x1, x2))
+    if not isinstance(x1, core.Array) and type(x1) in SCALARS and type(x2) in SCALARS:
+        name = max((default_dtype(each) for each in (x1, x2)), key=_WIDER.index)
+        left, right = scalar(x1, name), scalar(cast("Scalar", x2), name)
+    else:
+        left, right = same_type(*arrays_of(x1, x2))
     return apply("where", *same_shape(chosen, left, right))
 
 

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy
+
 import gpugoblin.array as core
 from gpugoblin.arrays.axes import a_shape, one_axis, several_axes, whole
-from gpugoblin.arrays.building import apply, array_of, same_type
+from gpugoblin.arrays.building import apply, array_of, of_kind, same_type
+from gpugoblin.arrays.dtypes import INTEGRAL
 from gpugoblin.arrays.indexing import permuted, shaped
 from gpugoblin.errors import BadArgument, NotComputed, ShapeMismatch
 
@@ -103,11 +106,18 @@ def moveaxis(
     return permuted(array, tuple(order))
 
 
-def reshape(x: core.Array, /, shape: Any, *, copy: bool | None = None) -> core.Array:
-    """The same elements, in row-major order, in another shape; one length may be -1."""
+def reshape(
+    x: core.Array,
+    /,
+    shape: Any,
+    *,
+    copy: bool | None = None,  # noqa: ARG001
+) -> core.Array:
+    """The same elements, in row-major order, in another shape; one length may be -1.
+
+    Values never change, so whether they are copied makes no difference: `copy` is not looked at.
+    """
     array = array_of(x)
-    if copy is False:
-        raise NotComputed("Whether a copy is needed shows only while computing; leave copy out.")
     return shaped(array, _whole_shape(shape, array))
 
 
@@ -154,26 +164,40 @@ def _shift(by: Any) -> int:
 
 
 def repeat(x: core.Array, repeats: int | core.Array, /, *, axis: int | None = None) -> core.Array:
-    """Each element repeated so often along an axis, or all of them flat.
+    """Each element repeated along an axis, or all of them flat: equally often, or by an array.
 
-    Raises `NotComputed` for an array of counts: the length would depend on numbers.
+    Raises `NotComputed` for counts whose numbers are not there: the length depends on them.
     """
     array = array_of(x)
-    if isinstance(repeats, core.Array) and not isinstance(repeats.source, core.Leaf):
-        raise NotComputed(
-            "repeat() by an array of counts has a length that only the numbers know; give a Python"
-            " integer."
-        )
-    if isinstance(repeats, core.Array) and repeats.shape:
-        raise NotComputed(
-            "repeat() by several counts has a length that depends on numbers; give one integer."
-        )
+    if axis is None:
+        array = shaped(array, (array.size,))
+    along = one_axis(axis or 0, array.ndim)
+    if isinstance(repeats, core.Array):
+        return _repeated_by(array, _counts(repeats, array.shape[along]), along)
     count = whole(repeats, "repeats")
     if count < 0:
         raise BadArgument(f"repeat() {count} times.")
-    if axis is None:
-        array = shaped(array, (array.size,))
-    return apply("repeat_elements", array, axis=one_axis(axis or 0, array.ndim), count=count)
+    return apply("repeat_elements", array, axis=along, count=count)
+
+
+def _counts(repeats: core.Array, length: int) -> Any:
+    counts = repeats.home.known(of_kind("repeat", repeats, INTEGRAL))
+    if counts is None:
+        raise NotComputed(
+            "repeat() by counts that are not computed has a length that only the numbers know."
+            " Compute them first: repeats.compute(), or give a Python integer."
+        )
+    if counts.ndim > 1 or counts.size not in (1, length) or counts.min(initial=0) < 0:
+        raise BadArgument(
+            f"repeat() takes one count, or one for each of {length} elements, none negative; not"
+            f" {counts.shape}."
+        )
+    return numpy.broadcast_to(counts.reshape(-1), (length,))
+
+
+def _repeated_by(array: core.Array, counts: Any, along: int) -> core.Array:
+    places = numpy.repeat(numpy.arange(len(counts)), counts)
+    return apply("take", array, array.home.joining(places), axis=along)
 
 
 def tile(x: core.Array, repetitions: tuple[int, ...], /) -> core.Array:
