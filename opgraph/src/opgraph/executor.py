@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from opgraph.catalogue.declaration import Call
+from opgraph.catalogue.declaration import Call, Operator
 from opgraph.errors import ComputationError, ExecutionCancelled, InputError
 from opgraph.graph import Graph
 from opgraph.program import Program, Step
@@ -86,6 +86,7 @@ class _Run:
         self.program = program
         self.inputs = inputs
         self.xp = xp
+        self.on_gpu = hasattr(xp, "cuda")
         self.out = out
         self.cancelled = cancelled
         self.values: dict[int, Array] = {}
@@ -127,51 +128,53 @@ class _Run:
         ]
 
     def one_step(self, step: Step) -> None:
-        self._fit_scratch(step.scratch)
+        values = self.values
+        if self.scratch.nbytes != step.scratch:
+            self._fit_scratch(step.scratch)
         for value in step.loads:
-            self.values[value] = self._load(value)
-        operands = [self.values[value] for value in step.operands]
-        self.values.update(zip(step.results, self._results(step, operands), strict=True))
+            values[value] = self._load(value)
+        operands = [values[value] for value in step.operands]
+        if step.operator is None:
+            (copy,) = step.results
+            values[copy] = self._room(copy)
+            values[copy][...] = operands[0]
+        elif step.operator.view is not None and step.shares is not None:
+            values[step.results[0]] = step.operator.view(operands[step.shares], step.attributes)
+        else:
+            self._compute(step, step.operator, operands)
         for value in step.drops:
-            self.values.pop(value, None)
+            values.pop(value, None)
 
-    def _results(self, step: Step, operands: list[Array]) -> list[Array]:
-        operator = step.operator
-        if operator is not None and operator.view and step.shares is not None:
-            return [operator.view(operands[step.shares], step.attributes)]
+    def _compute(self, step: Step, operator: Operator, operands: list[Array]) -> None:
         results = [self._room(value) for value in step.results[step.takes_over :]]
         if step.takes_over and step.shares is not None:
             results.insert(0, operands[step.shares])
-        if operator is None:
-            results[0][...] = operands[0]
-        else:
-            if operator.contiguous:
-                operands = [each if each.flags.c_contiguous else each.copy() for each in operands]
-            types = [self.program.types[value] for value in step.operands]
-            call = Call(
-                self.xp, types, operands, step.attributes, results, self.scratch, self._check
-            )
-            operator.implementation(self.xp)(call)
-        return results
+        if operator.contiguous:
+            operands = [each if each.flags.c_contiguous else each.copy() for each in operands]
+        run = operator.run_cupy if self.on_gpu and operator.run_cupy else operator.run
+        run(
+            Call(self.xp, step.types, operands, step.attributes, results, self.scratch, self._check)
+        )
+        self.values.update(zip(step.results, results, strict=True))
 
     def _room(self, value: int) -> Array:
         type_ = self.program.types[value]
-        position = self.program.stores[self.program.places[value].store].output
-        if position is not None and position in self.out:
-            return self.out[position].reshape(type_.shape)
-        return self.xp.empty(type_.shape, dtype=storage_dtype(type_.dtype))
+        if self.out:
+            position = self.program.stores[self.program.places[value].store].output
+            if position is not None and position in self.out:
+                return self.out[position].reshape(type_.shape)
+        return self.xp.empty(type_.shape, storage_dtype(type_.dtype))
 
     def _wait(self) -> None:
         # A GPU only queues what it is told; without this, progress would be announced for work
         # that has not begun, and a cancelled queue would run on.
-        if hasattr(self.xp, "cuda"):
+        if self.on_gpu:
             self.xp.cuda.get_current_stream().synchronize()
 
     def _fit_scratch(self, nbytes: int) -> None:
         # Kept as long as the steps want just this size: a chain of products allocates it once.
-        if self.scratch.nbytes != nbytes:
-            self.scratch = None
-            self.scratch = self.xp.empty(nbytes, dtype=self.xp.uint8)
+        self.scratch = None
+        self.scratch = self.xp.empty(nbytes, dtype=self.xp.uint8)
 
     def _load(self, value: int) -> Array:
         name = self.names[value]

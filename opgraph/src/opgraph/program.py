@@ -57,6 +57,8 @@ class Step:
     takes_over: bool = False
     loads: tuple[int, ...] = ()
     drops: tuple[int, ...] = ()
+    types: tuple[TensorType, ...] = ()
+    """Of the operands."""
 
 
 @dataclass(slots=True)
@@ -136,6 +138,7 @@ class _Compiler:
             scratch=declaration.scratch(types, attributes),
             shares=shares,
             takes_over=shares is not None and not is_view,
+            types=types,
         )
 
     def _copies(self, node: Node) -> int:

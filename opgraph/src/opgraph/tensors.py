@@ -35,12 +35,13 @@ FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+_DTYPE = {name: numpy.dtype(storage) for name, storage in _STORAGE.items()}
 _ITEMSIZE = {name: numpy.dtype(storage).itemsize for name, storage in _STORAGE.items()}
 
 
 def storage_dtype(dtype: str) -> numpy.dtype[Any]:
     """The numpy dtype that holds elements of `dtype` in memory, in native byte order."""
-    return numpy.dtype(_STORAGE[dtype])
+    return _DTYPE[dtype]
 
 
 def itemsize(dtype: str) -> int:

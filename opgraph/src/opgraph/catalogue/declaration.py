@@ -34,14 +34,15 @@ def go_on() -> None:
     """What a call asks from time to time where nobody can cancel it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """What an implementation gets: operands with their types, attributes, and room.
 
     `results` are C-contiguous arrays of the right type that it must fill; one of them is an
     operand itself where the operator allows that. `scratch` is a flat uint8 array of the size
     that the operator declares. `check` raises ExecutionCancelled once the run is to end; what
-    takes seconds calls it now and then.
+    takes seconds calls it now and then. Not frozen: making a frozen
+    one takes as long as a small step.
     """
 
     xp: Any
@@ -138,9 +139,9 @@ class Operator:
         shapes = self.shapes([each.shape for each in types], attributes)
         return tuple(map(TensorType, dtypes, shapes))
 
-    def implementation(self, xp: Any) -> Implementation:
-        """What runs it over that array module."""
-        return self.run_cupy if self.run_cupy and hasattr(xp, "cuda") else self.run
+    def implementation(self, on_gpu: bool) -> Implementation:
+        """What runs it there."""
+        return self.run_cupy if on_gpu and self.run_cupy else self.run
 
     def _check_arity(self, types: Types) -> None:
         wanted = len(self.operands)

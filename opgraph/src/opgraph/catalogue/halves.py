@@ -82,7 +82,10 @@ def _wide(types: Types) -> list[TensorType]:
 
 
 def _half_of(types: Types) -> str | None:
-    return next((each.dtype for each in types if each.dtype in HALVES), None)
+    for each in types:
+        if each.dtype in HALVES:
+            return each.dtype
+    return None
 
 
 def _through_float32(run: Any) -> Any:

@@ -84,8 +84,14 @@ def _flip_view(operand: Array, attributes: Attributes) -> Array:
 
 
 def _broadcast_view(operand: Array, attributes: Attributes) -> Array:
+    shape = integers(attributes, "shape")
+    if isinstance(operand, numpy.ndarray) and operand.flags.c_contiguous:
+        # A tenth of the time that `broadcast_to` takes.
+        pairs = zip(operand.strides, operand.shape, shape, strict=True)
+        strides = tuple(0 if old != new else stride for stride, old, new in pairs)
+        return numpy.ndarray(shape, operand.dtype, operand, 0, strides)
     # An array of cupy takes this over itself (NEP 18).
-    return numpy.broadcast_to(operand, integers(attributes, "shape"))
+    return numpy.broadcast_to(operand, shape)
 
 
 def _copy(call: Call) -> None:
