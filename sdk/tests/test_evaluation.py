@@ -89,6 +89,12 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
         (xp.ones((1024, 1024)) + 1.0 + xp.ones((1024, 1024))).compute()
 
 
+def test_what_cannot_fit_is_refused_before_it_begins() -> None:
+    huge = xp.sum(xp.zeros((2**20, 2**19)) + 1.0)
+    with pytest.raises(errors.MemoryTooSmall, match=r"needs 4 TiB of memory at once, and this"):
+        huge.compute()
+
+
 PASSING: list[Callable[[Any], Any]] = [bool, int, float, complex, lambda x: [7][x]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
@@ -179,16 +180,28 @@ def computed(values: Sequence[Value]) -> list[NDArray[Any]]:
 
 def _run(recorded: Recorded) -> list[NDArray[Any]]:
     inputs = {name: _stored(leaf, recorded, name) for name, leaf in recorded.leaves.items()}
+    need, there = peak_bytes(recorded.graph), _memory_bytes()
+    if need > there:
+        # Where memory is promised freely the allocation would not fail: the process would be ended.
+        raise MemoryTooSmall(
+            f"The computation needs {words.size(need)} of memory at once, and this machine has"
+            f" {words.size(there)}. Compute it in parts."
+        )
     try:
         made = execute(recorded.graph, inputs, threads=os.cpu_count() or 1)
     except ComputationError as error:
         raise _at_users_line(error, recorded.applications) from None
     except MemoryError:
         raise MemoryTooSmall(
-            f"The computation needs {words.size(peak_bytes(recorded.graph))} of memory at once,"
-            " more than this machine gave."
+            f"The computation needs {words.size(need)} of memory at once, more than this machine"
+            " gave. Compute it in parts."
         ) from None
     return [numpy.asarray(each) for each in made]
+
+
+@cache
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _at_users_line(error: ComputationError, applications: list[Application]) -> ComputationFailed:
