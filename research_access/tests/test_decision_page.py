@@ -395,7 +395,7 @@ def test_the_queries_are_bounded(desk: Client, reviewer: Account, minh: AccessRe
         services.reply(minh, minh.account, f"{number}.")
         request_of(f"{number}@gmail.com", institution="HUST")
     assert cost() == before
-    assert before <= 25
+    assert before <= 12
 
 
 def test_no_inline_style_or_script(desk: Client, minh: AccessRequest) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from django.db import models
 from django.utils import timezone
 
-from accounts.models import Account, ApiToken, Person
+from accounts.models import Account, ApiToken, Person, SignIn
 from goblin_wire.states import LeaseState, Policy, UnitState
 from goblin_wire.tokens import Scope
 from gpugoblin_site.mail.models import OutboxMail
@@ -25,6 +25,8 @@ from research_access.models import (
     Message,
     Proposal,
     ProposalMove,
+    SavedReply,
+    Viewing,
 )
 from workunits.models import CreditDay, Device, Host, Job, JobHour, Lease, Standing, Unit
 
@@ -99,6 +101,57 @@ def requests(number: int, reviewer: Account, state: str = "submitted") -> list[A
     return made
 
 
+def history(request: AccessRequest, reviewer: Account, number: int) -> None:
+    """So many questions of the reviewer, each answered, and a message of either side."""
+    now = timezone.now()
+    asked, answered = ("submitted", "info_asked"), ("info_asked", "submitted")
+    sides = ((reviewer, *asked), (request.account, *answered)) * number
+    made = make(
+        Decision,
+        (
+            {
+                "request": request,
+                "actor": actor,
+                "from_state": before,
+                "to_state": after,
+                "reason": "Cỡ nào?",
+                "created": now,
+            }
+            for actor, before, after in sides
+        ),
+    )
+    make(Message, ({"request": request, "author": who, "text": "Nữa?"} for who, _, _ in sides))
+    mails(keys=[f"decision:{decision.pk}" for decision in made])
+
+
+def viewings(request: AccessRequest, number: int) -> None:
+    """Colleagues who have the request open."""
+    make(Viewing, ({"request": request, "reviewer": person} for person in accounts(number)))
+
+
+def replies(number: int) -> None:
+    """Saved replies."""
+    text = {"text_en": "How large?", "text_vi": "Cỡ nào?"}
+    make(SavedReply, ({"title": f"Cỡ {next(_numbers)}"} | text for _ in range(number)))
+
+
+def sign_ins(number: int) -> None:
+    """Programs that wait to be let in."""
+    make(
+        SignIn,
+        (
+            {
+                "device_hash": secrets.token_hex(32),
+                "user_code_hash": secrets.token_hex(32),
+                "scope": Scope.LAB.value,
+                "program": "goblin-lab 0.1.0",
+                "expires": timezone.now() + timedelta(minutes=9),
+            }
+            for _ in range(number)
+        ),
+    )
+
+
 def proposals(number: int, account: Account) -> list[Proposal]:
     """Planned proposals of one person, each with its answer."""
     row = {"account": account, "state": "planned", "what": "Tích thưa", "purpose": "Truyền nhiệt."}
@@ -106,6 +159,13 @@ def proposals(number: int, account: Account) -> list[Proposal]:
     move = {"actor": account, "from_state": "open", "to_state": "planned", "answer": "Có."}
     make(ProposalMove, (move | {"proposal": each} for each in made))
     return made
+
+
+def answers(proposal: Proposal, reviewer: Account, number: int) -> None:
+    """A proposal that was declined and planned again, so many times."""
+    moves = (("planned", "declined"), ("declined", "planned")) * number
+    row = {"proposal": proposal, "actor": reviewer, "answer": "Có."}
+    make(ProposalMove, (row | {"from_state": a, "to_state": b} for a, b in moves))
 
 
 def labs(owner: Account, request: AccessRequest, number: int) -> list[Lab]:
@@ -302,13 +362,14 @@ def credit(people: Iterable[Account], days: int) -> None:
         )
 
 
-def mails(number: int) -> None:
+def mails(number: int = 0, keys: Iterable[str] = ()) -> None:
     """Mails that have left."""
+    others = (f"mail-{next(_numbers)}-{secrets.token_hex(4)}" for _ in range(number))
     make(
         OutboxMail,
         (
             {
-                "key": f"mail-{next(_numbers)}-{secrets.token_hex(4)}",
+                "key": key,
                 "address": "ai@example.org",
                 "language": "vi",
                 "template": "code",
@@ -317,6 +378,6 @@ def mails(number: int) -> None:
                 "state": "sent",
                 "due": timezone.now(),
             }
-            for _ in range(number)
+            for key in (*keys, *others)
         ),
     )
