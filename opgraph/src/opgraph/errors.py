@@ -50,7 +50,7 @@ class ComputationError(OpgraphError):
 
 
 class PlanError(OpgraphError):
-    """The product cannot be cut into units that the network can hold."""
+    """The computation cannot be cut into pieces that the network can hold."""
 
 
 class ExecutionCancelled(OpgraphError):
