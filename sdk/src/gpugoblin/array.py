@@ -145,9 +145,9 @@ class Array(operators.Operators):
 
     def astype(self, dtype: Any) -> Array:
         """The same values in another element type; the rules are `gpugoblin.xp.astype`'s."""
-        from gpugoblin.arrays.building import cast
+        from gpugoblin.arrays.building import again, cast
 
-        return cast(self, as_dtype(dtype).name)
+        return again(cast(self, as_dtype(dtype).name))
 
     def to_device(self, device: str, /, *, stream: None = None) -> Array:
         """The array itself, which stays where it is. Raises `BadArgument` for another place."""

@@ -186,15 +186,23 @@ _CORRECTION = Attribute("correction", "float", "what is taken from the number of
 
 
 def _mean(call: Call) -> None:
-    axes, keepdims = reduced_axes(call.attributes), flag(call.attributes, "keepdims")
-    call.xp.mean(call.operands[0], axis=axes, keepdims=keepdims, out=call.results[0])
+    _mean_into(call, call.results[0], keepdims=flag(call.attributes, "keepdims"))
+
+
+def _mean_into(call: Call, result: Array, *, keepdims: bool) -> None:
+    """As numpy's own mean, which warns where there is nothing to add."""
+    operand = call.operands[0]
+    call.xp.sum(operand, axis=reduced_axes(call.attributes), keepdims=keepdims, out=result)
+    count = operand.dtype.type(terms_in(operand.shape, call.attributes))
+    call.xp.divide(result, count, out=result)
 
 
 def _variance(call: Call) -> None:
     xp, operand, result = call.xp, call.operands[0], call.results[0]
     axes = reduced_axes(call.attributes)
     left = terms_in(operand.shape, call.attributes) - number(call.attributes, "correction")
-    mean = xp.mean(operand, axis=axes, keepdims=True)
+    mean = xp.empty(_reduced(operand.shape, {**call.attributes, "keepdims": True}), operand.dtype)
+    _mean_into(call, mean, keepdims=True)
     deviation = xp.subtract(operand, mean, out=xp.empty(operand.shape, operand.dtype))
     xp.square(deviation, out=deviation)
     xp.sum(deviation, axis=axes, keepdims=flag(call.attributes, "keepdims"), out=result)

@@ -10,7 +10,7 @@ import numpy
 import gpugoblin.array as core
 from gpugoblin.arrays import dtypes
 from gpugoblin.arrays.axes import a_shape
-from gpugoblin.arrays.building import array_of, arrays_of, broadcast, same_shape, spreads
+from gpugoblin.arrays.building import again, array_of, arrays_of, broadcast, same_shape, spreads
 from gpugoblin.arrays.building import cast as _cast
 from gpugoblin.arrays.creation import check_device
 from gpugoblin.arrays.dtypes import FLOATING, INTEGRAL, KINDS, Dtype, as_dtype, by_name
@@ -57,7 +57,7 @@ def astype(
 
 def broadcast_arrays(*arrays: core.Array) -> list[core.Array]:
     """The arrays spread to their common shape. Raises `ShapeMismatch`."""
-    return same_shape(*map(array_of, arrays)) if arrays else []
+    return [again(each) for each in same_shape(*map(array_of, arrays))] if arrays else []
 
 
 def broadcast_to(x: core.Array, /, shape: Any) -> core.Array:
@@ -65,7 +65,7 @@ def broadcast_to(x: core.Array, /, shape: Any) -> core.Array:
     array, wanted = array_of(x), a_shape(shape)
     if not spreads(array.shape, wanted):
         raise ShapeMismatch(f"{array.shape} does not broadcast to {wanted}.")
-    return broadcast(array, wanted)
+    return again(broadcast(array, wanted))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:

@@ -10,6 +10,7 @@ import gpugoblin.array as core
 from gpugoblin.arrays import keys
 from gpugoblin.arrays.axes import one_axis
 from gpugoblin.arrays.building import (
+    again,
     apply,
     array_of,
     broadcast,
@@ -61,13 +62,14 @@ def turned(x: core.Array, axes: Sequence[Axis]) -> core.Array:
 
 
 def shaped(x: core.Array, shape: Shape) -> core.Array:
-    """`x` in another shape; itself where that is its own."""
-    return x if x.shape == shape else apply("reshape", x, shape=shape)
+    """`x` in another shape, always under a name of its own."""
+    return again(x) if x.shape == shape else apply("reshape", x, shape=shape)
 
 
 def permuted(x: core.Array, order: Shape) -> core.Array:
-    """`x` with its axes in another order; itself where that is its own."""
-    return x if order == tuple(range(x.ndim)) else apply("permute_dims", x, axes=order)
+    """`x` with its axes in another order, always under a name of its own."""
+    same = order == tuple(range(x.ndim))
+    return again(x) if same else apply("permute_dims", x, axes=order)
 
 
 class Advanced:

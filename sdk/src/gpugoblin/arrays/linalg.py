@@ -12,6 +12,7 @@ import gpugoblin.array as core
 from gpugoblin.arrays import statistics
 from gpugoblin.arrays.axes import one_axis, several_axes, whole
 from gpugoblin.arrays.building import (
+    again,
     apply,
     array_of,
     broadcast,
@@ -86,7 +87,7 @@ def matrix_power(x: core.Array, n: int, /) -> core.Array:
     made = None
     while power:
         if power & 1:
-            made = matrix if made is None else apply("matmul", made, matrix)
+            made = again(matrix) if made is None else apply("matmul", made, matrix)
         power >>= 1
         matrix = apply("matmul", matrix, matrix) if power else matrix
     return _unit(matrix) if made is None else made

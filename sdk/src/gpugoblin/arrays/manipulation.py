@@ -10,7 +10,7 @@ import numpy
 
 import gpugoblin.array as core
 from gpugoblin.arrays.axes import a_shape, one_axis, several_axes, whole
-from gpugoblin.arrays.building import apply, array_of, of_kind, same_type
+from gpugoblin.arrays.building import again, apply, array_of, of_kind, same_type
 from gpugoblin.arrays.dtypes import INTEGRAL
 from gpugoblin.arrays.indexing import permuted, shaped
 from gpugoblin.errors import BadArgument, NotComputed, ShapeMismatch
@@ -76,7 +76,7 @@ def flip(x: core.Array, /, *, axis: int | tuple[int, ...] | None = None) -> core
     """The elements along axes, or all of them, the other way round."""
     array = array_of(x)
     turned = several_axes(axis, array.ndim)
-    return apply("flip", array, axes=turned) if turned else array
+    return apply("flip", array, axes=turned) if turned else again(array)
 
 
 def permute_dims(x: core.Array, /, axes: tuple[int, ...]) -> core.Array:

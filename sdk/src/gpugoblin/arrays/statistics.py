@@ -8,6 +8,7 @@ import gpugoblin.array as core
 from gpugoblin.arrays.axes import one_axis, several_axes, whole
 from gpugoblin.arrays.building import apply, array_of, broadcast, cast, constant, of_kind, same_type
 from gpugoblin.arrays.dtypes import ALL, BOOL, FLOATING, NUMERIC, as_dtype
+from gpugoblin.arrays.elementwise import positive
 from gpugoblin.arrays.manipulation import concat
 from gpugoblin.errors import BadArgument, DtypeUnsupported, ShapeMismatch
 from opgraph.catalogue import OPERATORS
@@ -189,11 +190,16 @@ def diff(
     prepend: core.Array | None = None,
     append: core.Array | None = None,
 ) -> core.Array:
-    """Each element less the one before it along an axis, `n` times over; integers wrap."""
+    """Each element less the one before it along an axis, `n` times over; integers wrap.
+
+    What is put before and after is not looked at when `n` is 0, as in numpy.
+    """
     array = of_kind("diff", array_of(x), NUMERIC)
     along, times = one_axis(axis, array.ndim), whole(n, "n")
     if times < 0:
         raise BadArgument(f"diff() {times} times.")
+    if not times:
+        return positive(array)
     parts = [array_of(each) for each in (prepend, array, append) if each is not None]
     array = concat(same_type(*parts), axis=along) if len(parts) > 1 else array
     before = (slice(None),) * along

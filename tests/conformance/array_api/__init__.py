@@ -1,0 +1,1 @@
+"""The namespace `gpugoblin.xp`, computed in this process, against array-api-strict and numpy."""
