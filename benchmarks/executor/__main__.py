@@ -1,21 +1,24 @@
 """`make bench-executor`: the executor against eager PyTorch, forward, and forward with gradients.
 
-Both run in this process on the same number of threads, in turns; before the first turn both have
-run, and their results were compared with PyTorch in float64. `ratio_to_torch` is processor time of
-this process over that of PyTorch, the median of the turns; `peak_mib` what the executor had in
+Each runs in a process of its own on the same number of threads, in turns; before the first turn
+both have run, and the executor's results were compared with PyTorch in float64. `ratio_to_torch` is
+processor time over that of PyTorch, the median of the turns; `peak_mib` what the executor had in
 arrays at most, inputs included, and `peak_over_estimate` that over what `peak_bytes` said before.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import json
 import os
+import subprocess
 import sys
-import time
-import tracemalloc
-from collections.abc import Callable
+import tempfile
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any, Self
 
+from benchmarks.executor.agreement import SEEDS
 from benchmarks.memory import MIB, make_present
 from benchmarks.report import ForeignLoad, line, median, progress
 
@@ -29,89 +32,118 @@ TURN_SECONDS = 0.15
 PRESENT_BYTES = 256 << 20
 
 
+class Worker:
+    """One of the two in its process; a `with` block ends it."""
+
+    def __init__(self, system: str, case: str, folder: str, threads: int) -> None:
+        count = str(threads)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.executor.worker", system, case, folder],
+            env={**os.environ, "OMP_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process, self._input, self._output = process, process.stdin, process.stdout
+
+    def ask(self, *command: object) -> Any:
+        """The answer to a command. Raises RuntimeError where the process has ended."""
+        self._input.write(json.dumps(command) + "\n")
+        self._input.flush()
+        answer = self._output.readline()
+        if not answer:
+            raise RuntimeError(f"{self._process.args} ended with {self._process.wait()}.")
+        return json.loads(answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._input.close()
+        self._process.wait(timeout=30)
+        self._output.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    unknown = set(options.cases) - set(CASES)
+    unknown = sorted(set(options.cases) - set(CASES))
     if unknown:
-        parser.error(f"there is no case {sorted(unknown)[0]}")
-    # A library reads this when it is loaded; the SDK and the client set it in the same way.
-    os.environ["OMP_NUM_THREADS"] = str(options.threads)
-    try:
-        import torch
-    except ImportError:
+        parser.error(f"there is no case {unknown[0]}")
+    if find_spec("torch") is None:
         print("PyTorch is missing: pip install 'torch==2.13.0' (a CPU build does)", file=sys.stderr)
         return 1
-    torch.set_num_threads(options.threads)
     for case in options.cases or CASES:
         measure(case, options.turns, options.threads)
     return 0
 
 
-def measure(name: str, turns: int, threads: int) -> None:
+def measure(case: str, turns: int, threads: int) -> None:
     """Print the lines of one case. Raises RuntimeError where the two disagree."""
-    # PyTorch reads the number of its threads when it is loaded.
-    from benchmarks.executor.case import agreeing
-
     make_present(PRESENT_BYTES)
-    model, _, what = name.partition("-")
-    case, off = agreeing(model, what == "joint", threads)
-    peak, estimate = memory(case)
-    with ForeignLoad() as load:
-        ours, theirs = times(case.ours, case.theirs, turns)
-    ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-    progress(f"{name}: {median(ratios):.3f} of PyTorch's, off by {off:.2g} tolerances")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Worker("torch", case, folder, threads) as theirs,
+        Worker("gpugoblin", case, folder, threads) as ours,
+        ForeignLoad() as load,
+    ):
+        off = agree(case, ours, theirs)
+        peak, estimate = ours.ask("memory")
+        mine, other = times(ours, theirs, turns)
+    print_case(case, mine, other, (peak, estimate), load)
+    progress(f"{case}: {median(ratios(mine, other)):.3f} of PyTorch's, off {off:.2g} tolerances")
 
+
+def agree(case: str, ours: Worker, theirs: Worker) -> float:
+    """Settle on numbers for which the results agree; by how many tolerances they are off."""
+    for seed in SEEDS:
+        theirs.ask("use", seed)
+        off = float(ours.ask("use", seed))
+        if off <= 1:
+            return off
+    raise RuntimeError(f"{case} is off by {off:.3g} tolerances from what PyTorch computes")
+
+
+def times(ours: Worker, theirs: Worker, turns: int) -> tuple[list[float], list[float]]:
+    """Processor seconds of one call, by turn."""
+    both = (ours, theirs)
+    calls = [max(1, round(TURN_SECONDS / each.ask("time", 2))) for each in both]
+    found: tuple[list[float], list[float]] = ([], [])
+    for turn in range(turns):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            found[which].append(both[which].ask("time", calls[which]))
+    return found
+
+
+def ratios(ours: list[float], theirs: list[float]) -> list[float]:
+    return [mine / other for mine, other in zip(ours, theirs, strict=True)]
+
+
+def print_case(
+    case: str, ours: list[float], theirs: list[float], memory: tuple[int, int], load: ForeignLoad
+) -> None:
     def say(metric: str, values: list[float], unit: str = "", system: str = "gpugoblin") -> None:
         line(
-            "executor", name, metric, median(values), unit=unit, system=system, samples=values,
+            "executor", case, metric, median(values), unit=unit, system=system, samples=values,
             foreign_load=load.cores,
         )  # fmt: skip
 
-    say("ratio_to_torch", ratios)
+    peak, estimate = memory
+    say("ratio_to_torch", ratios(ours, theirs))
     say("cpu_ms", [1000 * each for each in ours], "ms")
     say("cpu_ms", [1000 * each for each in theirs], "ms", "torch")
     say("peak_over_estimate", [peak / estimate])
     say("peak_mib", [peak / MIB], "MiB")
-
-
-def memory(case: object) -> tuple[int, int]:
-    """Bytes that a run had at most, inputs from their first use to their last, and as foretold."""
-    from opgraph.executor import execute
-    from opgraph.memory import peak_bytes
-
-    graph, arrays, threads = case.model.graph, case.arrays, case.threads
-    sources = {name: array.copy for name, array in arrays.items()}
-    gc.collect()
-    tracemalloc.start()
-    try:
-        execute(graph, sources, threads=threads)
-        return tracemalloc.get_traced_memory()[1], peak_bytes(graph)
-    finally:
-        tracemalloc.stop()
-
-
-def times(
-    ours: Callable[[], object], theirs: Callable[[], object], turns: int
-) -> tuple[list[float], list[float]]:
-    """Processor seconds of one call, by turn."""
-    calls = [max(1, round(TURN_SECONDS / seconds(each, 2))) for each in (ours, theirs)]
-    found: tuple[list[float], list[float]] = ([], [])
-    for turn in range(turns):
-        for which in (0, 1) if turn % 2 else (1, 0):
-            found[which].append(seconds((ours, theirs)[which], calls[which]))
-    return found
-
-
-def seconds(call: Callable[[], object], number: int) -> float:
-    """Processor seconds of this process for one of `number` calls."""
-    started = time.process_time()
-    for _ in range(number):
-        call()
-    return (time.process_time() - started) / number
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from benchmarks.executor import models as sizes
 
 
 class Block(nn.Module):
-    def __init__(self, width: int, heads: int, bend: str, causal: bool) -> None:
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
         super().__init__()
-        self.heads, self.bend, self.causal = heads, bend, causal
+        self.heads, self.causal = heads, causal
         self.first = nn.LayerNorm(width)
         self.mixed = nn.Linear(width, 3 * width)
         self.joined = nn.Linear(width, width)
@@ -25,7 +25,7 @@ class Block(nn.Module):
 
     def forward(self, value: Tensor) -> Tensor:
         value = value + self.joined(self._attention(self.mixed(self.first(value))))
-        wide = functional.gelu(self.wide(self.second(value)), approximate=self.bend)
+        wide = functional.gelu(self.wide(self.second(value)), approximate="tanh")
         return value + self.narrow(wide)
 
     def _attention(self, mixed: Tensor) -> Tensor:
@@ -45,8 +45,7 @@ class Gpt(nn.Module):
         self.words = nn.Embedding(sizes.GPT_WORDS, sizes.GPT_WIDTH)
         self.places = nn.Embedding(sizes.GPT_LENGTH, sizes.GPT_WIDTH)
         self.blocks = nn.ModuleList(
-            Block(sizes.GPT_WIDTH, sizes.GPT_HEADS, "tanh", causal=True)
-            for _ in range(sizes.GPT_LAYERS)
+            Block(sizes.GPT_WIDTH, sizes.GPT_HEADS, causal=True) for _ in range(sizes.GPT_LAYERS)
         )
         self.last = nn.LayerNorm(sizes.GPT_WIDTH)
         # As the initial weights of GPT-2: those of `nn.Embedding` give scores of 11 on average.
@@ -68,8 +67,7 @@ class Vit(nn.Module):
         self.patch = nn.Conv2d(sizes.IMAGE[0], sizes.VIT_WIDTH, patch, stride=patch)
         self.places = nn.Parameter(0.02 * torch.randn(sizes.VIT_TOKENS, sizes.VIT_WIDTH))
         self.blocks = nn.ModuleList(
-            Block(sizes.VIT_WIDTH, sizes.VIT_HEADS, "none", causal=False)
-            for _ in range(sizes.VIT_LAYERS)
+            Block(sizes.VIT_WIDTH, sizes.VIT_HEADS, causal=False) for _ in range(sizes.VIT_LAYERS)
         )
         self.last = nn.LayerNorm(sizes.VIT_WIDTH)
         self.head = nn.Linear(sizes.VIT_WIDTH, sizes.CLASSES)

@@ -194,8 +194,8 @@ def tanh(t: Tape, value: int) -> int:
     return _activation(t, "tanh", value, from_result=True)
 
 
-def gelu(t: Tape, value: int, name: str = "gelu") -> int:
-    return _activation(t, name, value, from_result=False)
+def gelu(t: Tape, value: int) -> int:
+    return _activation(t, "gelu_tanh", value, from_result=False)
 
 
 def softmax(t: Tape, value: int) -> int:

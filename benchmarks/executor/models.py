@@ -1,6 +1,7 @@
 """Six models as graphs of the catalogue's operators, forward and with all gradients.
 
 `benchmarks.executor.eager` has the same six in PyTorch; parameters bear the same names there.
+Both transformers bend by tanh (`gelu_tanh`), as the first GPT and the first ViT do.
 """
 
 from __future__ import annotations
@@ -95,10 +96,9 @@ def mlp(t: Tape) -> Made:
 class _Block:
     """One layer before its norms: attention, then two linear layers, each added to what came."""
 
-    def __init__(self, given: _Inputs, name: str, width: int, heads: int, bend: str) -> None:
+    def __init__(self, given: _Inputs, name: str, width: int, heads: int) -> None:
         self.t = given.tape
         self.heads = heads
-        self.bend = bend
         self.first = given.norm(f"{name}.first", width)
         self.mixed = given.linear(f"{name}.mixed", width, 3 * width)
         self.joined = given.linear(f"{name}.joined", width, width)
@@ -113,7 +113,7 @@ class _Block:
         seen = self._attention(mixed, samples, mask)
         value = layers.add(t, value, layers.linear(t, seen, *self.joined))
         normed = layers.layer_norm(t, value, *self.second)
-        wide = layers.gelu(t, layers.linear(t, normed, *self.wide), self.bend)
+        wide = layers.gelu(t, layers.linear(t, normed, *self.wide))
         return layers.add(t, value, layers.linear(t, wide, *self.narrow))
 
     def _attention(self, mixed: int, samples: int, mask: int | None) -> int:
@@ -149,9 +149,7 @@ def gpt(t: Tape) -> Made:
     given = _Inputs(t)
     table = t.parameter("words.weight", GPT_WORDS, GPT_WIDTH)
     places = t.parameter("places.weight", GPT_LENGTH, GPT_WIDTH)
-    blocks = [
-        _Block(given, f"blocks.{n}", GPT_WIDTH, GPT_HEADS, "gelu_tanh") for n in range(GPT_LAYERS)
-    ]
+    blocks = [_Block(given, f"blocks.{n}", GPT_WIDTH, GPT_HEADS) for n in range(GPT_LAYERS)]
     last = given.norm("last", GPT_WIDTH)
     mask = t.input("float32", GPT_LENGTH, GPT_LENGTH)
     given.statistics["mask"] = mask
@@ -169,7 +167,7 @@ def vit(t: Tape) -> Made:
     patch = t.parameter("patch.weight", VIT_WIDTH, IMAGE[0], VIT_PATCH, VIT_PATCH)
     patch_bias = t.parameter("patch.bias", VIT_WIDTH)
     places = t.parameter("places", VIT_TOKENS, VIT_WIDTH)
-    blocks = [_Block(given, f"blocks.{n}", VIT_WIDTH, VIT_HEADS, "gelu") for n in range(VIT_LAYERS)]
+    blocks = [_Block(given, f"blocks.{n}", VIT_WIDTH, VIT_HEADS) for n in range(VIT_LAYERS)]
     last = given.norm("last", VIT_WIDTH)
     head = given.linear("head", VIT_WIDTH, CLASSES)
     patches = layers.convolution(t, images, patch, stride=VIT_PATCH)

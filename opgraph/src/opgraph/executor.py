@@ -38,6 +38,7 @@ def execute(
     ComputationError, which names the node, where the numbers do not allow what is asked.
     """
     run = _Run(graph, graph.program, inputs, xp, out or {}, cancelled or _never)
+    _keep_freed_memory()
     with _controller().limit(limits=threads, user_api="blas"), numpy.errstate(all="ignore"):
         run.all_steps(progress or _unheard)
     return run.outputs()
@@ -70,6 +71,17 @@ def _unheard(_done: int, _known: int) -> None:
 def _controller() -> ThreadpoolController:
     # Finding the loaded BLAS libraries takes milliseconds, so once.
     return ThreadpoolController()
+
+
+@lru_cache(maxsize=1)
+def _keep_freed_memory() -> None:
+    """Let the C library keep up to 64 MiB that are freed, where it is glibc.
+
+    A run takes what the one before gave back, and pages that the system has to hand out anew cost
+    more than most operators. glibc raises both limits to what was freed last, 32 MiB at most, and
+    twice that (mallopt(3), M_MMAP_THRESHOLD); nothing is written, so nothing is taken either.
+    """
+    numpy.empty((32 << 20) - (64 << 10), numpy.uint8)
 
 
 class _Run:

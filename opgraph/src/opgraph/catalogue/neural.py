@@ -10,7 +10,7 @@ import numpy
 from opgraph.catalogue.attributes import Attribute, Attributes, number
 from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation, Operator, Types
 from opgraph.catalogue.elementwise import BLOCK, bytes_per_element, in_blocks, rooms_bytes
-from opgraph.catalogue.erf import erf_bytes, fill
+from opgraph.catalogue.erf import erf_bytes, normal_share
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import EXACT, per_element, same_dtype, same_shape
@@ -193,20 +193,12 @@ def _softplus_backward(call: Call) -> None:
 
 
 # --- gelu -----------------------------------------------------------------------------------------
-def _normal_share(xp: Any, operand: Array, share: Array) -> None:
-    """The normal distribution function, by erf."""
-    xp.multiply(operand, operand.dtype.type(_SQRT_HALF), out=share)
-    fill(xp, share, share)
-    share += 1
-    share *= operand.dtype.type(0.5)
-
-
 def _gelu(call: Call) -> None:
-    in_blocks(call, 1, _gelu_part)
+    in_blocks(call, 2, _gelu_part)
 
 
-def _gelu_part(xp: Any, operand: Array, result: Array, share: Array) -> None:
-    _normal_share(xp, operand, share)
+def _gelu_part(xp: Any, operand: Array, result: Array, share: Array, square: Array) -> None:
+    normal_share(xp, operand, share, square)
     xp.multiply(operand, share, out=result)
 
 
@@ -217,7 +209,7 @@ def _gelu_backward(call: Call) -> None:
 def _gelu_backward_part(
     xp: Any, gradient: Array, operand: Array, result: Array, share: Array, density: Array
 ) -> None:
-    _normal_share(xp, operand, share)
+    normal_share(xp, operand, share, density)
     xp.square(operand, out=density)
     density *= operand.dtype.type(-0.5)
     xp.exp(density, out=density)
@@ -277,13 +269,10 @@ def _gelu_tanh_backward_part(
     xp.multiply(gradient, slope, out=result)
 
 
-def _gelu_bytes(rooms: int) -> Count:
-    def count(types: Types, attributes: Attributes) -> int:
-        inside = min(BLOCK, types[0].elements)
-        block = TensorType(types[0].dtype, (inside,))
-        return rooms_bytes(rooms)(types, attributes) + erf_bytes([block], attributes)
-
-    return count
+def _gelu_bytes(types: Types, attributes: Attributes) -> int:
+    inside = TensorType(types[0].dtype, (min(BLOCK, types[0].elements),))
+    by_erf = erf_bytes([inside], attributes) if types[0].dtype == "float64" else 0
+    return rooms_bytes(2)(types, attributes) + by_erf
 
 
 # --- definitions ----------------------------------------------------------------------------------
@@ -470,13 +459,13 @@ SOFTPLUS_BACKWARD = _activation(
 )  # fmt: skip
 GELU = _activation(
     "gelu", "operand * the normal distribution function of it.", _gelu, _define_gelu, _size,
-    f"{_NAN}, and so does -infinity.", operations=8, temporaries=_gelu_bytes(1),
+    f"{_NAN}, and so does -infinity.", operations=8, temporaries=_gelu_bytes,
     contiguous=True,
 )  # fmt: skip
 GELU_BACKWARD = _activation(
     "gelu_backward", "The gradient of `gelu`, of its operand.", _gelu_backward,
     _define_gelu_backward, _steep_product, f"{_NAN}.", operations=14, gradient=True,
-    temporaries=_gelu_bytes(2), contiguous=True,
+    temporaries=_gelu_bytes, contiguous=True,
 )  # fmt: skip
 GELU_TANH = _activation(
     "gelu_tanh", "`gelu` with tanh in place of erf.", _gelu_tanh, _define_gelu_tanh,
