@@ -13,6 +13,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin_search import FoldedSearch
 from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Problem
 from gpugoblin_site import readable
@@ -42,7 +43,7 @@ class QuotaForm(QuotaFormBase):
 
 
 @admin.register(Lab)
-class LabAdmin(MovedByServices, LabAdminBase):
+class LabAdmin(FoldedSearch, MovedByServices, LabAdminBase):
     """Labs; the quota can be set here, whatever was approved."""
 
     form = QuotaForm
@@ -53,6 +54,7 @@ class LabAdmin(MovedByServices, LabAdminBase):
     show_full_result_count = False
     ordering = ("-id",)
     search_fields = ("name", "key")
+    folded_fields = ("name",)
     fields = ("uid", "person", "people", "request", "state", "daily_flops", "created")
     readonly_fields = ("uid", "person", "people", "request", "state", "created")
     actions = ("suspend", "reinstate")

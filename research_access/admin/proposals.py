@@ -14,6 +14,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts import admin_doors
+from accounts.admin_search import FoldedSearch
 from accounts.admin_site import MovedByServices
 from goblin_wire.problems import Problem
 from gpugoblin_site import readable
@@ -86,7 +87,7 @@ class AnswerForm(AnswerFormBase):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(MovedByServices, ProposalAdminBase):
+class ProposalAdmin(FoldedSearch, MovedByServices, ProposalAdminBase):
     """Those that wait first, the oldest at the top."""
 
     form = AnswerForm
@@ -96,7 +97,7 @@ class ProposalAdmin(MovedByServices, ProposalAdminBase):
     list_per_page = 50
     show_full_result_count = False
     ordering = (Case(When(state=ProposalState.OPEN, then=0), default=1), "id")
-    search_fields = ("what", "title_en", "title_vi")
+    search_fields = folded_fields = ("what", "title_en", "title_vi")
     readonly_fields = (*TOLD, "state", "created", "history")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:

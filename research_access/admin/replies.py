@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts import admin_doors
+from accounts.admin_search import FoldedSearch
 from accounts.admin_site import ChosenRows
 from research_access.models import SavedReply
 from research_access.text import clean_text
@@ -33,13 +34,13 @@ class ReplyForm(ReplyFormBase):
 
 
 @admin.register(SavedReply)
-class SavedReplyAdmin(ChosenRows, ReplyAdminBase):
+class SavedReplyAdmin(FoldedSearch, ChosenRows, ReplyAdminBase):
     """Reviewers write them; the decision page puts them in, in the applicant's language."""
 
     form = ReplyForm
     fields = ("title", "text_en", "text_vi")
     list_display = ("title", "beginning")
-    search_fields = ("title", "text_en", "text_vi")
+    search_fields = folded_fields = ("title", "text_en", "text_vi")
     list_per_page = 50
     show_full_result_count = False
     formfield_overrides = {  # noqa: RUF012  (Django's own form)

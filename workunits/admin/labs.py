@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.admin_search import holds_all
 from gpugoblin_site import readable
 from research_access.models import Lab
 from workunits.admin import switches as switch_pages
@@ -70,7 +71,7 @@ class LabNodeAdmin(PlainList):
         if not term:
             return queryset, False
         by_id = self.found(queryset, Sought(number_of(term), uid_of(term)))
-        return by_id | queryset.filter(lab__name__icontains=term), False
+        return by_id | queryset.filter(holds_all("lab__name", term)), False
 
     def found(self, rows: Any, sought: Sought) -> Any:
         if sought.uid is not None:
