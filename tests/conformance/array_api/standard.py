@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import array_api_strict
 
 from gpugoblin.arrays.left_out import ABSENT, REASONS
+from tests.conformance.array_api.values import ALL
 
 VERSION = "2024.12"
 
@@ -31,15 +32,7 @@ NOT_ASKED: Mapping[str, str] = {
     "isin": _LATER,
     "linalg": "an extension, whose functions are asked one by one",
     "from_dlpack": _DLPACK,
-    **dict.fromkeys(
-        (
-            "bool",
-            *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)),
-            "float32",
-            "float64",
-        ),
-        _TYPE,
-    ),
+    **dict.fromkeys(ALL, _TYPE),
 }
 """Names of the standard (and of array-api-strict) that no question is asked about."""
 
