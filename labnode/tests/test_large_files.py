@@ -12,7 +12,7 @@ import pytest
 
 from goblin_labnode.files import DataFile, Identity
 from goblin_labnode.lease_uploads import Upload
-from goblin_labnode.matrices import Matrix
+from goblin_labnode.matrices import FileMatrix
 from goblin_labnode.npy import header_bytes, read_layout
 from goblin_labnode.output import Output, OutputFile, create
 from goblin_labnode.roots import Roots
@@ -85,7 +85,7 @@ def test_row_23_inputs_and_outputs_of_any_size(tmp_path: Path, size: int) -> Non
     identity = Identity.of(os.fstat(descriptor))
     layout = read_layout(lambda at, count: os.pread(descriptor, count, at), identity.size)
     opened = DataFile(descriptor, identity, (tmp_path / "C.npy").stat, "C.npy")
-    found = Matrix(opened, layout, shape).read(shape[0] - 3, shape[0], columns - 4, columns)
+    found = FileMatrix(opened, layout, shape).read(shape[0] - 3, shape[0], columns - 4, columns)
     numpy.testing.assert_array_equal(found, tile)
     mapped = numpy.load(tmp_path / "C.npy", mmap_mode="r")
     numpy.testing.assert_array_equal(mapped[-3:, -4:], tile)

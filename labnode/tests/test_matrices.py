@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goblin_labnode.files import DataFile, Identity
-from goblin_labnode.matrices import Matrix
+from goblin_labnode.matrices import FileMatrix
 from goblin_labnode.npy import read_layout
 from goblin_wire.problems import FileChanged, FileMissing, FileTruncated
 
@@ -22,11 +22,11 @@ def opened(path: Path) -> DataFile:
     return DataFile(descriptor, Identity.of(os.fstat(descriptor)), path.stat, path.name)
 
 
-def matrix(path: Path, shape: tuple[int, int] | None = None) -> Matrix:
+def matrix(path: Path, shape: tuple[int, int] | None = None) -> FileMatrix:
     file = opened(path)
     content = path.read_bytes()
     layout = read_layout(lambda at, size: content[at : at + size], len(content))
-    return Matrix(file, layout, shape or (layout.shape[0], layout.shape[1]))
+    return FileMatrix(file, layout, shape or (layout.shape[0], layout.shape[1]))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_shorter_file_is_seen(tmp_path: Path) -> None:
     found = matrix(path)
     os.truncate(path, 150)
     with pytest.raises(FileTruncated):
-        found.file.check()
+        found.check()
     with pytest.raises(FileTruncated):
         found.read(0, 4, 0, 4)
     with pytest.raises(FileTruncated):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from goblin_labnode import panels
 from goblin_labnode.buffers import Buffers
 from goblin_labnode.files import DataFile, Identity
-from goblin_labnode.matrices import Matrix
+from goblin_labnode.matrices import FileMatrix
 from goblin_labnode.npy import read_layout
 from goblin_labnode.panels import panel_blob, panel_pieces
 from goblin_wire.blobs import blob_id
@@ -24,16 +24,16 @@ ROWS, COLUMNS = 37, 23
 VALUES = numpy.arange(ROWS * COLUMNS, dtype=numpy.float32).reshape(ROWS, COLUMNS)
 
 
-def matrix_of(path: Path, values: numpy.ndarray) -> Matrix:
+def matrix_of(path: Path, values: numpy.ndarray) -> FileMatrix:
     numpy.save(path, values)
     descriptor = os.open(path, os.O_RDONLY)
     identity = Identity.of(os.fstat(descriptor))
     layout = read_layout(lambda at, size: os.pread(descriptor, size, at), identity.size)
-    return Matrix(DataFile(descriptor, identity, path.stat, "A"), layout, (ROWS, COLUMNS))
+    return FileMatrix(DataFile(descriptor, identity, path.stat, "A"), layout, (ROWS, COLUMNS))
 
 
 @pytest.fixture(scope="module")
-def matrices(tmp_path_factory: pytest.TempPathFactory) -> list[Matrix]:
+def matrices(tmp_path_factory: pytest.TempPathFactory) -> list[FileMatrix]:
     folder = tmp_path_factory.mktemp("matrices")
     kinds = (VALUES, numpy.asfortranarray(VALUES), VALUES.astype(">f4"))
     return [matrix_of(folder / f"{i}.npy", values) for i, values in enumerate(kinds)]
@@ -55,7 +55,7 @@ def asked(draw: st.DrawFn) -> tuple[Panel, tuple[int, int] | None]:
 
 @given(asked=asked(), piece_bytes=st.integers(1, 500), kind=st.integers(0, 2))
 def test_pieces_are_the_panels_bytes(
-    matrices: list[Matrix],
+    matrices: list[FileMatrix],
     asked: tuple[Panel, tuple[int, int] | None],
     piece_bytes: int,
     kind: int,
@@ -68,14 +68,14 @@ def test_pieces_are_the_panels_bytes(
     assert found == (whole if span is None else whole[slice(*span)])
 
 
-def test_pieces_stay_small(matrices: list[Matrix], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_stay_small(matrices: list[FileMatrix], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(panels, "PIECE_BYTES", 4 * COLUMNS * 5)
     panel = Panel("a", 0, 0, (0, ROWS), (0, COLUMNS), VALUES.nbytes)
     sizes = [len(piece) for piece in panel_pieces(matrices[0], panel, Buffers())]
     assert sizes == [4 * COLUMNS * 5] * 7 + [4 * COLUMNS * 2]
 
 
-def test_the_id_is_that_of_the_whole(matrices: list[Matrix]) -> None:
+def test_the_id_is_that_of_the_whole(matrices: list[FileMatrix]) -> None:
     panel = Panel("a", 0, 0, (3, 30), (5, 20), 27 * 15 * 4)
     key = bytes(range(32))
     assert panel_blob(matrices[1], panel, Buffers(), key) == blob_id(key, VALUES[3:30, 5:20].copy())

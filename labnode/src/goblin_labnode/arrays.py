@@ -1,8 +1,7 @@
-"""Arrays that computations can use: `.npy` files under the roots, and uploaded ones."""
+"""Arrays that computations can use: files under the roots, and uploaded ones."""
 
 from __future__ import annotations
 
-import os
 import time
 from sqlite3 import Connection
 from typing import Any
@@ -11,11 +10,14 @@ import msgspec
 import numpy
 
 from goblin_labnode.files import DataFile, Identity
-from goblin_labnode.npy import Layout, read_layout
+from goblin_labnode.matrices import Matrix, matrix_over
+from goblin_labnode.opening import NPY, RAW, Form, Found, find, find_again, open_data
 from goblin_labnode.roots import Place, Roots
 from goblin_labnode.store.database import Database, Row
+from goblin_labnode.zarr_folder import ZarrFolder
 from goblin_wire.blobs import derive_id
-from goblin_wire.control import ArrayInfo
+from goblin_wire.control import ArrayInfo, OpenArray
+from goblin_wire.formats.layout import Layout
 from goblin_wire.problems import UnknownArray
 
 UPLOADED = "@arrays"
@@ -25,11 +27,10 @@ UPLOADED = "@arrays"
 class ArraySource:
     """An array as it was when it was opened: where it lies, how, and what tells a change."""
 
-    def __init__(self, array: str, place: Place, layout: Layout, identity: Identity) -> None:
+    def __init__(self, array: str, place: Place, found: Found) -> None:
         self.array = array
         self.place = place
-        self.layout = layout
-        self.identity = identity
+        self.form, self.layout, self.identity = found
 
     @property
     def info(self) -> ArrayInfo:
@@ -46,10 +47,19 @@ class ArraySource:
         """The array in sentences for the researcher."""
         return "An uploaded array" if self.place.root == UPLOADED else self.place.path
 
-    def open(self, roots: Roots) -> DataFile:
-        """A descriptor of the file. Whether it is still the same is for `check` to say."""
-        descriptor = roots.open(self.place)
-        return DataFile(descriptor, self.identity, lambda: roots.stat(self.place), self.shown)
+    def open(self, roots: Roots) -> DataFile | ZarrFolder:
+        """It held open. Whether it is still the same is for `check` to say."""
+        return open_data(roots, self.place, self.form, self.identity, self.shown)
+
+    def matrix(self, roots: Roots, shape: tuple[int, int]) -> Matrix:
+        """It opened as a matrix of this shape."""
+        return matrix_over(self.open(roots), self.layout, shape)
+
+    def now(self, roots: Roots) -> ArraySource:
+        """The array as it lies there now. Raises `Problem`."""
+        return ArraySource(
+            self.array, self.place, find_again(roots, self.place, self.form, self.layout)
+        )
 
 
 class ArrayRegistry:
@@ -61,22 +71,23 @@ class ArrayRegistry:
         self._id_key = id_key
 
     def open_file(self, path: str) -> ArraySource:
-        """The array in a `.npy` file. Raises `Problem`."""
-        place = self._roots.find(path)
-        descriptor = self._roots.open(place)
-        try:
-            identity = Identity.of(os.fstat(descriptor))
-            layout = read_layout(lambda at, size: os.pread(descriptor, size, at), identity.size)
-        finally:
-            os.close(descriptor)
+        """The array in a file, or in a folder of zarr. Raises `Problem`."""
+        return self.open_array(OpenArray(path=path))
+
+    def open_array(self, asked: OpenArray) -> ArraySource:
+        """The array that a message asks for. Raises `Problem`."""
+        place = self._roots.find(asked.path)
+        found = find(self._roots, place, asked)
+        identity = found.identity
         facts = (
             str(identity.device),
             str(identity.inode),
             str(identity.size),
             str(identity.mtime_ns),
+            *_distinction(found),
         )
         array = derive_id(self._id_key, "file", place.root, place.path, *facts)
-        return self._keep(ArraySource(array, place, layout, identity))
+        return self._keep(ArraySource(array, place, found))
 
     def add_uploaded(
         self, array: str, dtype: numpy.dtype[Any], shape: tuple[int, ...], path: str
@@ -85,7 +96,8 @@ class ArrayRegistry:
         place = Place(UPLOADED, path)
         layout = Layout(dtype, shape, False, 0)
         identity = Identity.of(self._roots.stat(place))
-        return self._keep(ArraySource(array, place, layout, identity), durable=True)
+        found = Found(Form(RAW), layout, identity)
+        return self._keep(ArraySource(array, place, found), durable=True)
 
     def get(self, array: str) -> ArraySource:
         """Raises `UnknownArray`."""
@@ -98,11 +110,13 @@ class ArrayRegistry:
         """Note that the file has the same content under a new identity."""
         identity = source.identity
         self._database.execute(
-            "UPDATE arrays SET device = ?, inode = ?, size = ?, mtime_ns = ? WHERE id = ?",
+            "UPDATE arrays SET device = ?, inode = ?, size = ?, mtime_ns = ?, parts = ?"
+            " WHERE id = ?",
             identity.device,
             identity.inode,
             identity.size,
             identity.mtime_ns,
+            identity.parts,
             source.array,
         )
 
@@ -122,10 +136,12 @@ class ArrayRegistry:
             int(layout.fortran),
             layout.offset,
             time.time(),
+            identity.parts,
+            msgspec.json.encode(source.form).decode(),
         )
         with self._database.transaction(durable=durable) as connection:
             connection.execute(
-                "INSERT INTO arrays VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+                "INSERT INTO arrays VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at",
                 values,
             )
@@ -142,5 +158,22 @@ def touch_arrays(connection: Connection, arrays: list[str]) -> None:
 def _source(row: Row) -> ArraySource:
     shape = msgspec.json.decode(row["shape"], type=tuple[int, ...])
     layout = Layout(numpy.dtype(row["descr"]), shape, bool(row["fortran"]), row["offset"])
-    identity = Identity(row["device"], row["inode"], row["size"], row["mtime_ns"])
-    return ArraySource(row["id"], Place(row["root"], row["path"]), layout, identity)
+    identity = Identity(row["device"], row["inode"], row["size"], row["mtime_ns"], row["parts"])
+    form = msgspec.json.decode(row["form"], type=Form)
+    return ArraySource(row["id"], Place(row["root"], row["path"]), Found(form, layout, identity))
+
+
+def _distinction(found: Found) -> tuple[str, ...]:
+    """What tells arrays in one file apart; nothing for `.npy`, whose ids stay what they were."""
+    if found.form.kind == NPY:
+        return ()
+    layout = found.layout
+    return (
+        found.form.kind,
+        found.form.tensor or "",
+        found.identity.parts,
+        layout.dtype.str,
+        str(layout.shape),
+        str(layout.fortran),
+        str(layout.offset),
+    )

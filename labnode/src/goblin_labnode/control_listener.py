@@ -119,7 +119,7 @@ class ControlListener:
 
     async def open_array(self, request: Request) -> Response:
         message = await read_message(request, OpenArray)
-        source = await in_thread(self._node.arrays.open_file, message.path)
+        source = await in_thread(self._node.arrays.open_array, message)
         return message_response(source.info)
 
     async def start_upload(self, request: Request) -> Response:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from goblin_labnode.config import Config, Folder
 from goblin_labnode.keys import certificate_digest, load_secrets
+from goblin_labnode.opening import formats
 from goblin_labnode.ports import PortTaken, listen, owner
 from goblin_labnode.serving import CONTROL_HOST, is_running
 from goblin_labnode.site_client import SiteClient
@@ -35,6 +36,7 @@ def examine(folder: Folder, config: Config) -> Iterator[Finding]:
     yield from _site(folder, config)
     for name, path in config.roots.items():
         yield _root(name, Path(path))
+    yield Finding(check="formats", ok=True, detail=f"Arrays are opened from {formats()}.")
     yield _room(folder)
     yield _private(folder)
     running = is_running(folder)

@@ -15,12 +15,15 @@ _READ_LIMIT = 1 << 30
 
 @dataclass(frozen=True)
 class Identity:
-    """What tells whether a file is still the one that was opened."""
+    """What tells whether a file is still the one that was opened.
+
+    `parts`: a digest over the identities of all files, where an array has several."""
 
     device: int
     inode: int
     size: int
     mtime_ns: int
+    parts: str = ""
 
     @classmethod
     def of(cls, status: os.stat_result) -> Identity:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from goblin_labnode.arrays import ArraySource
 from goblin_labnode.files import Identity
-from goblin_labnode.matrices import Matrix
 from goblin_labnode.node import Node
-from goblin_labnode.npy import read_layout
 from goblin_labnode.panels import panel_blob, panel_key
 from goblin_labnode.phases import UnitPhase
 from goblin_labnode.runs import Run
@@ -30,7 +26,7 @@ def restore_inputs(node: Node, run: Run, tried: set[Identity]) -> None:
     found = []
     for operand, array, shape in sides:
         source = node.arrays.get(array)
-        identity = Identity.of(node.roots.stat(source.place))
+        identity = source.now(node.roots).identity
         if identity in tried:
             raise FileChanged(f"{source.shown} does not have the content that the job began with.")
         # What was seen to have changed may look the same: times of memory maps lag behind.
@@ -46,31 +42,18 @@ def restore_inputs(node: Node, run: Run, tried: set[Identity]) -> None:
 
 def _adopt(node: Node, run: Run, operand: str, source: ArraySource, shape: tuple[int, int]) -> None:
     """Compare every panel that was hashed; then the file stands for the array from now on."""
-    new = _now(node, source)
-    file = new.open(node.roots)
-    matrix = Matrix(file, new.layout, shape)
+    new = source.now(node.roots)
+    matrix = new.matrix(node.roots, shape)
     if new.layout != source.layout:
         raise FileChanged(f"{source.shown} has another shape or type than when the job began.")
     for panel in _hashed(run, operand):
         found = panel_blob(matrix, panel, node.buffers, node.secrets.blob_key_bytes)
         if found != run.blobs[panel_key(run.run, panel)]:
             raise FileChanged(f"{source.shown} does not have the content that the job began with.")
-    file.check()
+    matrix.check_all()
     node.arrays.adopt(new)
     if run.count(UnitPhase.PLANNED):
         run.checks.clear()
-
-
-def _now(node: Node, source: ArraySource) -> ArraySource:
-    descriptor = node.roots.open(source.place)
-    try:
-        identity = Identity.of(os.fstat(descriptor))
-        layout = source.layout
-        if source.place.path.endswith(".npy"):
-            layout = read_layout(lambda at, size: os.pread(descriptor, size, at), identity.size)
-    finally:
-        os.close(descriptor)
-    return ArraySource(source.array, source.place, layout, identity)
 
 
 def _hashed(run: Run, operand: str) -> list[Panel]:

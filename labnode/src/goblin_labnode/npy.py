@@ -6,49 +6,25 @@ Format: numpy.lib.format. Nothing is unpickled; a header is bounded before it is
 from __future__ import annotations
 
 import ast
-import math
 import re
 import struct
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 import numpy
 from numpy.lib import format as npy_format
 
+from goblin_wire.formats.layout import MAX_RANK, Layout, ReadAt, checked_shape, must_fit
 from goblin_wire.problems import BadArray, DtypeUnsupported, FileTruncated
 
 MAGIC = b"\x93NUMPY"
 MAX_HEADER_BYTES = 10_000
 """As numpy's own default."""
-MAX_RANK = 8
 _LENGTH_FORMATS = {(1, 0): "<H", (2, 0): "<I", (3, 0): "<I"}
 _DESCRIPTION = re.compile(r"[<>|=]?([a-zA-Z?])([0-9]{0,4})")
 _KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}
 _PYTHON_2_LONG = re.compile(r"(?<=\d)L\b")
-
-ReadAt = Callable[[int, int], bytes]
-"""`(offset, size) -> bytes`, fewer at the end of the file."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How elements lie in a file. `dtype` has the file's byte order."""
-
-    dtype: numpy.dtype[Any]
-    shape: tuple[int, ...]
-    fortran: bool
-    offset: int
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def native(self) -> numpy.dtype[Any]:
-        return self.dtype.newbyteorder("=")
 
 
 def read_layout(read_at: ReadAt, file_size: int) -> Layout:
@@ -61,11 +37,7 @@ def read_layout(read_at: ReadAt, file_size: int) -> Layout:
     layout = Layout(
         _dtype(fields["descr"]), _shape(fields["shape"]), fields["fortran_order"], offset
     )
-    if offset + layout.nbytes > file_size:
-        raise FileTruncated(
-            f"The header promises {layout.nbytes} bytes of data, the file has"
-            f" {max(0, file_size - offset)}."
-        )
+    must_fit(layout, file_size)
     return layout
 
 
@@ -143,8 +115,4 @@ def _dtype(description: object) -> numpy.dtype[Any]:
 def _shape(shape: object) -> tuple[int, ...]:
     if not isinstance(shape, tuple) or len(shape) > MAX_RANK:
         raise BadArray("The header names no shape.")
-    if not all(type(size) is int and 0 <= size < 2**53 for size in shape):
-        raise BadArray("The header names an impossible shape.")
-    if math.prod(shape) >= 2**50:
-        raise BadArray("The header names an impossible shape.")
-    return shape
+    return checked_shape(shape)

@@ -170,7 +170,7 @@ CONTROL = (
     Operation(
         "post",
         "/v1/arrays",
-        "Open a .npy file under a root",
+        "Open an array under a root: .npy, raw numbers, safetensors, zarr version 3",
         control.ArrayInfo,
         body=control.OpenArray,
         problems=(
@@ -181,6 +181,7 @@ CONTROL = (
             BadArray,
             FileTruncated,
             DtypeUnsupported,
+            UnsupportedComputation,
         ),
     ),
     Operation(

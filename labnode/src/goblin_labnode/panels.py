@@ -49,7 +49,7 @@ def panel_pieces(
         beyond = min(row + height, end)
         values = buffers.array((beyond - row, c1 - c0), matrix.dtype)
         matrix.read(row, beyond, c0, c1, out=values)
-        matrix.file.check()
+        matrix.check()
         piece = values.data.cast("B")[skip : skip + left]
         yield piece
         row, skip, left = beyond, 0, left - len(piece)

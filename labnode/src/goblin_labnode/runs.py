@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from goblin_labnode.arrays import ArrayRegistry
 from goblin_labnode.buffers import Buffers
-from goblin_labnode.files import DataFile
 from goblin_labnode.manifests import GraphBlob, UnitManifest, make_manifest
-from goblin_labnode.matrices import Matrix
+from goblin_labnode.matrices import Matrix, matrix_over
 from goblin_labnode.output import OutputFile
 from goblin_labnode.panels import PanelKey, panel_blob, panel_key, panel_pieces
 from goblin_labnode.phases import LeasePhase, Phase, UnitPhase
@@ -69,10 +68,11 @@ class Run:
         for file in files:
             file.check()
         if self.left is None or self.right is None:
-            self.left = Matrix(files[0], left.layout, (request.m, request.k))
-            self.right = Matrix(files[1], right.layout, (request.k, request.n))
+            self.left = matrix_over(files[0], left.layout, (request.m, request.k))
+            self.right = matrix_over(files[1], right.layout, (request.k, request.n))
         # Checks that are prepared read through these same matrices.
-        self.left.file, self.right.file = files
+        self.left.reopen(files[0])
+        self.right.reopen(files[1])
         self.output = OutputFile(self.record.output, roots, (request.m, request.n))
 
     def close(self) -> None:
@@ -87,8 +87,9 @@ class Run:
 
     def check_inputs(self) -> None:
         """Raise `FileChanged`, `FileTruncated` or `FileMissing` if an input is not what it was."""
-        for file in self._files():
-            file.check()
+        for matrix in (self.left, self.right):
+            if matrix is not None:
+                matrix.check_all()
 
     def check_panels(self, tile: Tile) -> None:
         """Raise `FileChanged` unless what the tile reads is still what volunteers were given.
@@ -98,7 +99,7 @@ class Run:
         for panel in self.plan.panels(tile):
             if self.hash_panel(panel) != self.blobs[panel_key(self.run, panel)]:
                 self.checks.clear()  # they may be of the changed content
-                name = self._matrix(panel).file.name
+                name = self._matrix(panel).name
                 raise FileChanged(f"{name} was changed while a job used it.")
 
     def hash_panel(self, panel: Panel) -> str:
@@ -194,6 +195,3 @@ class Run:
     def _unverified(self, unit: str) -> bool:
         number = self.numbers.get(unit)
         return number is not None and self.units[number].state is not UnitPhase.VERIFIED
-
-    def _files(self) -> list[DataFile]:
-        return [matrix.file for matrix in (self.left, self.right) if matrix is not None]

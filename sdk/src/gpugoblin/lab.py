@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goblin_wire import control
 from goblin_wire.protocol import INLINE_BYTES, PROTOCOL
-from gpugoblin import assumed, cards, places, words
+from gpugoblin import assumed, cards, local_files, places, words
 from gpugoblin.array import Array, Leaf, Product
 from gpugoblin.connection import PATIENCE_S, Connection
 from gpugoblin.errors import NotComputed, Problem, UnknownJob, UnsupportedComputation
@@ -32,17 +32,29 @@ class Lab:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
-    def open(self, path: str | os.PathLike[str]) -> Array:
-        """A `.npy` file of the lab node as a lazy array; nothing moves.
+    def open(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        tensor: str | None = None,
+        shape: Sequence[int] | None = None,
+        dtype: Any = None,
+        order: str = "C",
+        offset: int = 0,
+    ) -> Array:
+        """An array of the lab node as a lazy array; nothing moves.
 
-        `path`: relative to one of the lab's roots, or absolute inside one. Raises `FileMissing`,
-        `PathOutsideRoots`, `BadArray`, `FileTruncated`, or `DtypeUnsupported`.
+        `path`: relative to one of the lab's roots, or absolute inside one; a `.npy` file, a folder
+        of zarr version 3, a `.safetensors` file (`tensor`: a name in it), or raw numbers: `shape`,
+        `dtype` ('float32' is little-endian, '>f4' big-endian), `order` ('C': rows first, or 'F'),
+        `offset` in bytes. Raises `FileMissing`, `PathOutsideRoots`, `BadArray`, `FileTruncated`,
+        `DtypeUnsupported`, `BadArgument`, or `BadMessage` with the names of the tensors.
         """
         name = os.fspath(path)
-        info = self.connection.call(
-            "POST", "/v1/arrays", control.OpenArray(path=name), control.ArrayInfo
-        )
-        return self._array(info, os.path.basename(name))  # noqa: PTH119
+        question = local_files.asked(name, tensor, shape, dtype, order, offset)
+        info = self.connection.call("POST", "/v1/arrays", question, control.ArrayInfo)
+        label = os.path.basename(name.rstrip("/"))  # noqa: PTH119
+        return self._array(info, label if tensor is None else f"{label}:{tensor}")
 
     def array(self, x: Any) -> Array:
         """An array of this process at the lab: numpy, or anything with the array interface.

@@ -65,10 +65,19 @@ class LabInfo(Struct, kw_only=True, omit_defaults=True):
     retention_days: float = 0.0
 
 
-class OpenArray(Struct, kw_only=True):
-    """`path`: relative to a root, or absolute inside one."""
+class OpenArray(Struct, kw_only=True, omit_defaults=True):
+    """`path`: relative to a root, or absolute inside one.
+
+    A file in the `.npy` format, a folder of zarr version 3, `tensor` of a safetensors file, or
+    with `shape` and `dtype` raw numbers from byte `offset` on."""
 
     path: Path
+    tensor: Annotated[str, Meta(max_length=1000)] | None = None
+    shape: Shape | None = None
+    dtype: Annotated[str, Meta(max_length=16)] | None = None
+    """A name (little-endian) or a code with its byte order, as `>f4`."""
+    order: Annotated[str, Meta(pattern=r"^[CF](?!\n)$")] = "C"
+    offset: Size = 0
 
 
 class ArrayInfo(Struct, kw_only=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from goblin_labnode.store.schema import TABLES, VERSION
+from goblin_labnode.store.schema import TABLES, UPGRADES, VERSION
 from goblin_wire.problems import DiskFull, Problem, StorageFailed
 
 Row = sqlite3.Row
@@ -84,11 +84,14 @@ class Database:
 
     def _create(self) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if version == VERSION:
+        if version == 0:
+            self._connection.executescript(f"BEGIN;{TABLES}PRAGMA user_version={VERSION};COMMIT;")
             return
-        if version != 0:
+        while version in UPGRADES:
+            script, version = UPGRADES[version], version + 1
+            self._connection.executescript(f"BEGIN;{script}PRAGMA user_version={version};COMMIT;")
+        if version != VERSION:
             raise StorageFailed(f"The database has version {version}, this program needs {VERSION}")
-        self._connection.executescript(f"BEGIN;{TABLES}PRAGMA user_version={VERSION};COMMIT;")
 
 
 def _close_to_others(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE arrays (
@@ -15,7 +15,9 @@ CREATE TABLE arrays (
     shape TEXT NOT NULL,           -- JSON
     fortran INTEGER NOT NULL,
     offset INTEGER NOT NULL,
-    used_at REAL NOT NULL
+    used_at REAL NOT NULL,
+    parts TEXT NOT NULL DEFAULT '',        -- digest over many files
+    form TEXT NOT NULL DEFAULT '{}'        -- JSON of goblin_labnode.opening.Form
 ) STRICT;
 
 CREATE TABLE runs (
@@ -101,3 +103,12 @@ CREATE TABLE memory (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
+
+UPGRADES = {
+    1: """
+ALTER TABLE arrays ADD COLUMN parts TEXT NOT NULL DEFAULT '';
+ALTER TABLE arrays ADD COLUMN form TEXT NOT NULL DEFAULT '{}';
+UPDATE arrays SET form = '{"kind":"raw"}' WHERE root = '@arrays';
+""",
+}
+"""What makes the tables of the next version out of those of a version."""
