@@ -16,7 +16,7 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 
 def test_the_examples_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 9
     names: dict[str, object] = {}
     for example in EXAMPLES:
         exec(compile(example, str(PAGE), "exec"), names)
@@ -26,6 +26,8 @@ def test_the_examples_run_one_after_the_other(capsys: pytest.CaptureFixture[str]
     assert "[[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]] 0.0 0.0" in shown
     assert f"floor_divide(int64[2], int64[2]), at {PAGE}:" in shown
     assert "division_by_zero" in shown
+    assert "attribute (a dot after a name). (column 1 of the formula)" in shown
+    assert " 1000\n(1000, 3)\n" in shown
     assert shown.count("3.0\n3.0\n") == 1
 
 
