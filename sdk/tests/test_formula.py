@@ -17,7 +17,7 @@ from gpugoblin import errors, formula, local, xp
 from gpugoblin.arrays.evaluation import record
 from gpugoblin.arrays.formulas import LONGEST, parsed
 from opgraph.catalogue.erf import fill
-from opgraph.catalogue.formula import DEEPEST, FUNCTIONS, MOST_OPERANDS, MOST_WORDS
+from opgraph.catalogue.formula import DEEPEST, FUNCTIONS, MOST_OPERANDS, MOST_WORDS, check
 
 
 def _erf(x: Any) -> Any:
@@ -68,6 +68,22 @@ def test_a_formula_is_what_numpy_makes_of_the_same_text(text: str) -> None:
         ours = formula(text, x=local.array(_X), y=local.array(_Y)).compute()
     # The same steps in the same order; squares and negative numbers are written in another way.
     numpy.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-300)
+
+
+_TOKENS = (
+    "x", "y", "2", "1e9", "(", ")", ",", "+", "-", "*", "**", "/", "<", "==", ".", " if ", " else ",
+    "where(", "exp(", "[", "]", "lambda ", ":", "'", "__class__", "not ", " and ", "@", "%", "=",
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, database=None, derandomize=True)
+@given(st.lists(st.sampled_from(_TOKENS), max_size=12).map("".join) | st.text(max_size=12))
+def test_any_text_is_a_program_or_refused(text: str) -> None:
+    try:
+        program = parsed(text, ["x", "y"])
+    except errors.BadArgument:
+        return
+    assert check(program.words, len(program.names)) <= DEEPEST
 
 
 def test_every_function_of_the_program_can_be_written() -> None:

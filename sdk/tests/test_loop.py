@@ -10,6 +10,7 @@ import pytest
 import gpugoblin
 from gpugoblin import errors, local, random, xp
 from gpugoblin.arrays.evaluation import record
+from opgraph.form import write
 from opgraph.graph import Graph
 from opgraph.memory import peak_bytes
 
@@ -39,6 +40,7 @@ def test_a_stencil_of_a_thousand_steps_is_one_small_graph() -> None:
     numpy.testing.assert_allclose(made.compute(), theirs, rtol=1e-12)
     assert len(_graph(made).nodes) == 1
     assert len(_body(made).nodes) < 12
+    assert len(write(_graph(made))) < 6000
 
 
 def test_several_states_come_back_as_a_tuple() -> None:

@@ -80,6 +80,17 @@ def onnx() -> dict[str, Any]:
     return {"ran": sum(not each.reason for each in found), "wrong": wrong}
 
 
+def array_api() -> dict[str, Any]:
+    """Every function of the Array API, a tenth as often as on the CPU as it is."""
+    from tests.conformance.array_api import part
+
+    found = part.rows(part.EXAMPLES // 10, part.PER_ASPECT // 10)
+    return {
+        "ran": sum(row.ran for row in found),
+        "wrong": [fault for row in found for fault in row.wrong],
+    }
+
+
 def random() -> dict[str, Any]:
     """Random numbers by their bits."""
     pairs = zip(vectors.EXACT, vectors.digests(), vectors.DIGESTS, strict=True)
@@ -91,6 +102,7 @@ QUESTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "operators": operators,
     "some operators": some_operators,
     "onnx": onnx,
+    "array-api": array_api,
     "random": random,
 }
 

@@ -1,5 +1,5 @@
-"""The operators, ONNX's cases and the random numbers once more on every CPU that this one can
-play."""
+"""The operators, ONNX's cases, the Array API and the random numbers once more on every CPU that
+this one can play."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.conformance import vectors
 from tests.conformance.report import Row
 from tests.conformance.variants import VARIANTS, Variant, ask, possible
 
-QUESTIONS = ("operators", "onnx", "random")
+QUESTIONS = ("operators", "onnx", "array-api", "random")
 
 
 def rows() -> Iterator[Row]:

@@ -118,13 +118,20 @@ def _vecdot(draw: Draw) -> Call:
     length = draw(st.integers(0, 4))
     sides = tuple(_bounded(draw, dtype, (*shape, length))
                   for dtype, shape in zip(dtypes, shapes, strict=True))  # fmt: skip
-    return Call(sides)
+    return Call(*_turned(draw, sides))
+
+
+def _turned(draw: Draw, sides: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, int]]:
+    """The last axis of both at another place, counted from the end, where both have one there."""
+    axis = draw(st.integers(-min(each.ndim for each in sides), -1))
+    return tuple(numpy.moveaxis(each, -1, axis) for each in sides), {"axis": axis}
 
 
 def _cross(draw: Draw) -> Call:
     dtypes, shapes = values.promoting(draw, NUMBERS), values.broadcasting(draw, 2, 2)
-    return Call(tuple(_bounded(draw, dtype, (*shape, 3))
-                      for dtype, shape in zip(dtypes, shapes, strict=True)))  # fmt: skip
+    sides = tuple(_bounded(draw, dtype, (*shape, 3))
+                  for dtype, shape in zip(dtypes, shapes, strict=True))  # fmt: skip
+    return Call(*_turned(draw, sides))
 
 
 def _outer(draw: Draw) -> Call:
@@ -178,7 +185,7 @@ def _power(draw: Draw) -> Call:
 
 def _vector_norm(draw: Draw) -> Call:
     x = values.array(draw, FLOATS, values.FULL_SHAPES, -_SMALL, _SMALL)
-    axis = draw(st.sampled_from((None, values.axis_of(draw, x.shape)))) if x.ndim else None
+    axis = values.axes_of(draw, x.shape)
     order = draw(st.sampled_from((2, 1, 0, math.inf, -math.inf, 3, 2.5)))
     return Call((x,), {"axis": axis, "keepdims": draw(st.booleans()), "ord": order})
 

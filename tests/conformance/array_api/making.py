@@ -91,7 +91,9 @@ def _astype(draw: Draw) -> Call:
     low, high = (0, 100) if target[0] == "u" else (-100, 100)
     source = draw(st.sampled_from(ALL))
     if target in FLOATS:
-        return Call((values.array(draw, (source,), values.SHAPES, -(2.0**99), 2.0**99), Type(target)))
+        return Call(
+            (values.array(draw, (source,), values.SHAPES, -(2.0**99), 2.0**99), Type(target))
+        )
     return Call((values.array(draw, (source,), values.SHAPES, low, high), Type(target)))
 
 

@@ -80,12 +80,12 @@ def _often(one: Callable[[Draw], str], examples: int) -> int:
     return compared
 
 
-def rows() -> list[Row]:
+def rows(examples: int = EXAMPLES, per_aspect: int = PER_ASPECT) -> list[Row]:
     """One row for the functions of the standard, one for everything else."""
     version = f"{len(QUESTIONS)} functions of {standard.VERSION}"
     return [
-        _row(version, QUESTIONS, lambda name: ask(name, EXAMPLES)),
-        _row(", ".join(ASPECTS), ASPECTS, lambda name: ask_aspect(name, PER_ASPECT)),
+        _row(version, QUESTIONS, lambda name: ask(name, examples)),
+        _row(", ".join(ASPECTS), ASPECTS, lambda name: ask_aspect(name, per_aspect)),
     ]
 
 
