@@ -81,3 +81,41 @@ CHEATS: dict[str, Cheat] = {
     "not_a_number": not_a_number,
     "input_returned": input_returned,
 }
+
+
+def off_by_one(_inputs: Inputs, tile: Tile) -> Tile:
+    wrong = tile.copy()
+    wrong[3, 5] += 1
+    return wrong
+
+
+def high_bit(_inputs: Inputs, tile: Tile) -> Tile:
+    """Half of the ring: what a vector misses every other time."""
+    wrong = tile.copy()
+    wrong[3, 5] ^= np.array(1 << (8 * tile.itemsize - 1), f"u{tile.itemsize}").view(tile.dtype)
+    return wrong
+
+
+def saturated(inputs: Inputs, tile: Tile) -> Tile:
+    """Right where nothing wraps: sums in float64 that were cut to the type's ends."""
+    total = sum(
+        inputs[name].astype(np.float64) @ inputs["b" + name[1:]].astype(np.float64)
+        for name in inputs
+        if name.startswith("a")
+    )
+    info = np.iinfo(tile.dtype)
+    return np.asarray(np.clip(total, info.min, info.max)).astype(tile.dtype)
+
+
+def other_rows(_inputs: Inputs, tile: Tile) -> Tile:
+    """The tile of another unit, in place of this one."""
+    return np.roll(tile, 1, axis=0)
+
+
+INTEGER_CHEATS: dict[str, Cheat] = {
+    "off_by_one": off_by_one,
+    "high_bit": high_bit,
+    "saturated": saturated,
+    "other_rows": other_rows,
+    "zeros": zeros,
+}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.adversaries.bench import Bench
-from tests.adversaries.cheats import CHEATS
+from tests.adversaries.cheats import CHEATS, INTEGER_CHEATS
 from tests.network import Network
 
-ACCOUNTS = 2 * len(CHEATS) + 20
+ACCOUNTS = 2 * len(CHEATS) + len(INTEGER_CHEATS) + 21
 
 
 @pytest.fixture(scope="package")

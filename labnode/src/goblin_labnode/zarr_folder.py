@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from blake3 import blake3
 from numpy.typing import NDArray
 
 from goblin_labnode.files import Identity
 from goblin_labnode.roots import Place, Roots
+from goblin_wire.blobs import BlobHasher
 from goblin_wire.formats.layout import Layout
 from goblin_wire.formats.zarr_metadata import MAX_METADATA_BYTES, ZarrArray, read_metadata
 from goblin_wire.formats.zarr_reading import METADATA, OpenFile, ZarrReader, no_zarr
@@ -147,8 +147,8 @@ def _identity(files: dict[str, Identity | None]) -> Identity:
     head = files[METADATA]
     if head is None:
         raise FileMissing(f"{METADATA} was removed.")
-    hasher = blake3()
+    hasher = BlobHasher()
     for key, each in files.items():
         hasher.update(f"{key}\0{each}\n".encode())
     size = sum(each.size for each in files.values() if each is not None)
-    return Identity(head.device, head.inode, size, head.mtime_ns, hasher.hexdigest(length=16))
+    return Identity(head.device, head.inode, size, head.mtime_ns, hasher.hexdigest())
