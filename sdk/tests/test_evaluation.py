@@ -122,6 +122,27 @@ def test_numbers_that_are_not_computed_are_not_had_in_passing(use: Callable[[Any
         use(xp.asarray([1, 2]))
 
 
+def test_what_is_computed_on_demand_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[int] = []
+
+    def execute(graph: Graph, *given: Any, **more: Any) -> Any:
+        runs.append(len(graph.nodes))
+        return run(graph, *given, **more)
+
+    run = evaluation.execute
+    monkeypatch.setattr(evaluation, "execute", execute)
+    x = xp.cumulative_sum(xp.ones(5)) * 2.0
+    with local.on_demand():
+        assert [float(x[place]) for place in range(5)] == [2.0, 4.0, 6.0, 8.0, 10.0]
+        assert max(runs[2:]) <= 2
+        x[0] = 7.0
+        assert [float(x[0]), float(x[1])] == [7.0, 4.0]
+    assert numpy.array_equal((x + 0.0).compute(), [7.0, 4.0, 6.0, 8.0, 10.0])
+    made = x.compute()
+    made[0] = 1.0
+    assert x.compute()[0] == 7.0
+
+
 def test_an_index_is_an_integer() -> None:
     with pytest.raises(errors.NotComputed, match="integer, not float64"):
         [7][xp.asarray(0.0)]

@@ -9,21 +9,20 @@ np.float64(3.0)
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
+from gpugoblin import local_files
 from gpugoblin.array import Array, Leaf
 from gpugoblin.arrays import building, evaluation
 from gpugoblin.arrays.dtypes import as_dtype
 from gpugoblin.errors import (
     BadArgument,
-    BadArray,
     DtypeUnsupported,
-    FileMissing,
     UnsupportedComputation,
 )
 from gpugoblin.intake import as_any_numpy
@@ -58,7 +57,7 @@ class Local:
     def known(self, array: Array) -> NDArray[Any] | None:
         if isinstance(array.source, Leaf) or _on_demand.get():
             wide = building.cast(array, "float32") if array.type.dtype == "bfloat16" else array
-            return evaluation.computed([wide.value])[0]
+            return evaluation.on_demand(wide.value)
         return None
 
     def explain(self, array: Array, **options: Any) -> Explanation:
@@ -106,15 +105,22 @@ def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Arra
     return make(obj, dtype=dtype, copy=copy)
 
 
-def open(path: str | os.PathLike[str]) -> Array:  # noqa: A001
-    """A lazy array over a `.npy` file of this machine; it is read when it is computed with."""
-    try:
-        content = numpy.load(Path(path), mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise FileMissing(f"There is no file {path}.") from None
-    except (OSError, ValueError) as error:
-        raise BadArray(f"{path} is not an array that can be opened: {error}") from None
-    return Array(HOME, content.shape, as_dtype(content.dtype), Leaf(str(path), str(path), content))
+def open(  # noqa: A001
+    path: str | os.PathLike[str],
+    *,
+    tensor: str | None = None,
+    shape: Sequence[int] | None = None,
+    dtype: Any = None,
+    order: str = "C",
+    offset: int = 0,
+) -> Array:
+    """A lazy array over a file of this machine, in the formats of `lab.open`.
+
+    It is read when it is computed with; only zarr, which has to be unpacked, is read at once.
+    """
+    question = local_files.asked(os.fspath(path), tensor, shape, dtype, order, offset)
+    content, name = local_files.read(question)
+    return Array(HOME, content.shape, as_dtype(name), Leaf(f"{id(content)}", str(path), content))
 
 
 def compute(*arrays: Array) -> tuple[NDArray[Any], ...]:
@@ -156,8 +162,8 @@ def on_demand(enabled: bool = True) -> _Switch:
     """Let `bool(x)`, `float(x)`, `int(x)` of arrays without axes compute in passing.
 
     It counts for arrays of this process, from the call on, in this thread; with `with` to the end
-    of the block. By default they are refused here as they are at a lab, so that a program that
-    runs here runs there.
+    of the block. What is computed so is kept in memory as long as its arrays are. By default they
+    are refused here as they are at a lab, so that a program that runs here runs there.
     """
     return _Switch(enabled)
 

@@ -22,6 +22,7 @@ from gpugoblin.arrays.building import (
     scalar,
 )
 from gpugoblin.arrays.dtypes import ALL, FLOATING, INTEGRAL, as_dtype
+from gpugoblin.arrays.manipulation import stack
 from gpugoblin.errors import BadArgument, DtypeUnsupported, ShapeMismatch
 
 DEVICE = "here"
@@ -30,7 +31,7 @@ DEVICE = "here"
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None
 ) -> core.Array:
-    """A lazy array from a number, nested lists of numbers, a numpy array or a lazy array.
+    """A lazy array from a number, nested lists of numbers, a numpy array or lazy arrays.
 
     Whole numbers become int64, others float64, truth values bool, unless `dtype` says otherwise.
     A numpy array is not copied unless `copy` is true. Raises `BadArgument`, `DtypeUnsupported`.
@@ -39,6 +40,8 @@ def asarray(
     wanted = None if dtype is None else as_dtype(dtype).name
     if isinstance(obj, core.Array):
         return _again(obj, wanted, copy)
+    if _holds_arrays(obj):
+        return _again(stack([asarray(each) for each in obj]), wanted, None)
     content = _numbers(obj, wanted)
     if copy is False and not _shares(content, obj):
         raise BadArgument("copy=False cannot hold: the numbers have to be copied into an array.")
@@ -61,17 +64,25 @@ def _shares(content: numpy.ndarray[Any, Any], obj: Any) -> bool:
 
 
 def _numbers(obj: Any, wanted: str | None) -> numpy.ndarray[Any, Any]:
-    if isinstance(obj, list | tuple) and _holds_arrays(obj):
-        raise BadArgument("A list of lazy arrays is put together by gpugoblin.xp.stack(arrays).")
     try:
         found = numpy.asarray(obj)
-        # Of Python's whole numbers it shows here whether they fit the type that was asked for.
-        if wanted in INTEGRAL and found.dtype.kind in "Oiu" and not hasattr(obj, "dtype"):
-            found = numpy.asarray(obj, wanted)
+        if not hasattr(obj, "dtype") and _is_whole(found, obj):
+            # Of Python's whole numbers it shows here whether they fit the type that they get.
+            found = numpy.asarray(obj, wanted if wanted in INTEGRAL else "int64")
     except (TypeError, ValueError, OverflowError) as error:
         raise BadArgument(f"No array can be made of {type(obj).__name__}: {error}.") from None
     as_dtype(found.dtype)
     return found
+
+
+def _is_whole(found: numpy.ndarray[Any, Any], obj: Any) -> bool:
+    """Whether all are whole numbers; numpy makes floats of those that no integer type has."""
+    if found.dtype.kind == "f" and found.size and numpy.abs(found).max() >= _PRECISE:
+        return all(isinstance(each, int) for each in numpy.asarray(obj, object).flat)
+    return found.dtype.kind in "iuO"
+
+
+_PRECISE = 2.0**63
 
 
 def _holds_arrays(obj: Any) -> bool:

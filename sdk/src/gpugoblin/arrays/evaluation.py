@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 from numpy.typing import NDArray
 
+from goblin_wire.protocol import INLINE_BYTES
 from gpugoblin import words
 from gpugoblin.arrays.building import LIMITS
 from gpugoblin.arrays.origin import at
-from gpugoblin.arrays.values import Application, Applied, Leaf, Value
+from gpugoblin.arrays.values import Application, Applied, Leaf, Value, leaf_of
 from gpugoblin.errors import ComputationFailed, MemoryTooSmall, TooLarge, UnsupportedComputation
 from opgraph.catalogue import OPERATORS
 from opgraph.errors import ComputationError
@@ -46,11 +47,13 @@ def record(values: Sequence[Value], given: Sequence[Value] = ()) -> Recorded:
     applications = list(in_order(values, frozenset(numbers)))
     leaves: dict[Identity, Leaf] = {}
     for value in _operands(values, applications):
-        if _identity(value) in numbers or isinstance(value.source, Applied):
+        leaf = leaf_of(value)
+        if _identity(value) in numbers:
             continue
-        if not isinstance(value.source, Leaf):
+        if leaf is not None:
+            leaves.setdefault(_identity(value), leaf)
+        elif not isinstance(value.source, Applied):
             raise UnsupportedComputation(f"{value.source.label} is computed by a lab alone.")
-        leaves.setdefault(_identity(value), value.source)
     return _written(values, applications, leaves, given)
 
 
@@ -86,7 +89,9 @@ def _open_ones(values: Iterable[Value], given: Collection[Identity]) -> list[App
     return [
         each.source.application
         for each in values
-        if isinstance(each.source, Applied) and not (given and _identity(each) in given)
+        if isinstance(each.source, Applied)
+        and each.source.kept is None
+        and not (given and _identity(each) in given)
     ]
 
 
@@ -108,11 +113,10 @@ def _operands(values: Iterable[Value], applications: Iterable[Application]) -> I
 
 def _identity(value: Value) -> Identity:
     """Equal for values that are the same one."""
-    source = value.source
-    if isinstance(source, Applied):
+    source, leaf = value.source, leaf_of(value)
+    if leaf is None and isinstance(source, Applied):
         return str(id(source.application)), (source.position,), "applied"
-    key = source.key if isinstance(source, Leaf) else str(id(source))
-    return key, value.type.shape, value.type.dtype
+    return leaf.key if leaf else str(id(source)), value.type.shape, value.type.dtype
 
 
 def _written(
@@ -178,6 +182,39 @@ def computed(values: Sequence[Value]) -> list[NDArray[Any]]:
     return [_content(each) if isinstance(each.source, Leaf) else next(made) for each in values]
 
 
+def on_demand(value: Value) -> NDArray[Any]:
+    """The numbers of one value, asked for in passing.
+
+    They are kept, and so is what they are parts of or made from, if it is small: a program that
+    asks for one element after the other computes what they are elements of once.
+    """
+    if isinstance(value.source, Applied) and value.source.kept is None:
+        below = (base for each in value.source.application.operands for base in _bases(each))
+        small = [each for each in dict.fromkeys(below) if each.type.nbytes <= INLINE_BYTES]
+        for each, numbers in zip([value, *small], computed([value, *small]), strict=True):
+            _keep(each, numbers)
+    return _content(value)
+
+
+def _bases(value: Value) -> Iterable[Value]:
+    """What a value shows parts of: the first values below it that are no views, not yet there."""
+    stack = [value]
+    while stack:
+        source = (top := stack.pop()).source
+        if not isinstance(source, Applied) or source.kept is not None:
+            continue
+        if OPERATORS[source.application.operator].view:
+            stack.extend(source.application.operands)
+        else:
+            yield top
+
+
+def _keep(value: Value, numbers: NDArray[Any]) -> None:
+    if isinstance(value.source, Applied):
+        numbers.flags.writeable = False
+        value.source.kept = Leaf(f"kept {id(value.source)}", value.source.label, numbers)
+
+
 def _run(recorded: Recorded) -> list[NDArray[Any]]:
     inputs = {name: _stored(leaf, recorded, name) for name, leaf in recorded.leaves.items()}
     need, there = peak_bytes(recorded.graph), _memory_bytes()
@@ -215,10 +252,10 @@ def _at_users_line(error: ComputationError, applications: list[Application]) -> 
 
 
 def _content(value: Value) -> NDArray[Any]:
-    assert isinstance(value.source, Leaf)  # noqa: S101
-    if value.source.content is None:
+    leaf = leaf_of(value)
+    if leaf is None or leaf.content is None:
         raise UnsupportedComputation(f"The numbers of {value.source.label} are not here.")
-    return value.source.content
+    return leaf.content
 
 
 def _stored(leaf: Leaf, recorded: Recorded, name: str) -> Callable[[], NDArray[Any]]:

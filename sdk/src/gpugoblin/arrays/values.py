@@ -67,13 +67,14 @@ class Application:
 
 
 class Applied:
-    """One result of an application."""
+    """One result of an application. `kept`: its numbers, where they were computed on demand."""
 
-    __slots__ = ("application", "position")
+    __slots__ = ("application", "kept", "position")
 
     def __init__(self, application: Application, position: int) -> None:
         self.application = application
         self.position = position
+        self.kept: Leaf | None = None
 
     @property
     def label(self) -> str:
@@ -95,6 +96,14 @@ class Value(NamedTuple):
 
     source: Source
     type: TensorType
+
+
+def leaf_of(value: Value) -> Leaf | None:
+    """The numbers of a value, where they are there."""
+    source = value.source
+    if isinstance(source, Applied):
+        return source.kept
+    return source if isinstance(source, Leaf) else None
 
 
 def _bracketed(operand: Array) -> str:
