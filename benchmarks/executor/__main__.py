@@ -2,8 +2,9 @@
 
 Each runs in a process of its own on the same number of threads, in turns; before the first turn
 both have run, and the executor's results were compared with PyTorch in float64. `ratio_to_torch` is
-processor time over that of PyTorch, the median of the turns; `peak_mib` what the executor had in
-arrays at most, inputs included, and `peak_over_estimate` that over what `peak_bytes` said before.
+processor time over that of PyTorch, the median of the turns; `peak_mib` what the executor had
+allocated at most, inputs and the interpreter's own objects included, and `peak_over_estimate` that
+over `peak_bytes` + `FIXED_BYTES`, which were known before.
 """
 
 from __future__ import annotations

@@ -48,14 +48,15 @@ class Executor:
     def memory(self) -> tuple[int, int]:
         """Bytes of a run at most, inputs from first use to last use, and as foretold."""
         from opgraph.executor import execute
-        from opgraph.memory import peak_bytes
+        from opgraph.memory import FIXED_BYTES, peak_bytes
 
         sources = {name: array.copy for name, array in self.arrays.items()}
         gc.collect()
         tracemalloc.start()
         try:
             execute(self.model.graph, sources, threads=self.threads)
-            return tracemalloc.get_traced_memory()[1], peak_bytes(self.model.graph)
+            foretold = peak_bytes(self.model.graph) + FIXED_BYTES
+            return tracemalloc.get_traced_memory()[1], foretold
         finally:
             tracemalloc.stop()
 

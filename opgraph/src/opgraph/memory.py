@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from opgraph.graph import Graph
     from opgraph.program import Program
 
+FIXED_BYTES = 160 << 10
+"""What a run takes at most beside its arrays: objects of the interpreter, buffers of numpy (8,192
+elements an operand). It does not grow with the arrays; `peak_bytes` leaves it out."""
+
 
 def peak_bytes(graph: Graph) -> int:
     """The most bytes of arrays alive at once while the executor runs a valid graph.

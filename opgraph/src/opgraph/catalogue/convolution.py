@@ -10,7 +10,7 @@ along the others).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from operator import sub
@@ -27,6 +27,7 @@ from opgraph.catalogue.window_definitions import added, gathered, padded
 from opgraph.catalogue.windows import (
     BLOCK_BYTES,
     KERNEL,
+    LONGEST,
     PLACING,
     SIZE,
     Windows,
@@ -78,7 +79,7 @@ class _Measures:
 
 def _divided(channels: int, attributes: Attributes) -> tuple[int, int]:
     groups = integer(attributes, "groups")
-    if groups < 1 or channels % groups:
+    if not 1 <= groups <= LONGEST or channels % groups:
         raise GraphError("wrong_shape", f"{channels} channels do not fall into {groups} groups.")
     return groups, channels // groups
 
@@ -126,56 +127,68 @@ def _cut(flat: Array, *shape: int) -> Array:
 
 
 class _Columns:
-    """What lies under the windows of some images, as matrices."""
+    """What lies under the windows of some images, as matrices: groups, depth, places."""
 
-    def __init__(self, xp: Any, m: _Measures, together: int, lent: Array) -> None:
-        self.xp, self.m, self.together = xp, m, together
+    def __init__(
+        self, xp: Any, m: _Measures, together: int, lent: Array, *, samples_last: bool
+    ) -> None:
+        """With `samples_last` all images make one matrix of each group, else each makes its own."""
+        self._xp, self._m, self._together = xp, m, together
+        self._samples_last = samples_last
         rows, columns = _column_sizes(m, together)
         self._rows = lent[:rows]
         self._columns = lent[rows : rows + columns]
         # Zeros under the padding stay from block to block: what is written lies elsewhere.
         self._rows.fill(0)
+        self._ready = _Ready(self, together)
 
     def of(self, images: Array) -> Array:
-        """samples, groups, depth, places."""
-        return self._filled(images, samples_first=True)
+        """The matrices of at most `together` images."""
+        m, count = self._m, len(images)
+        ready = self._ready if count == self._together else _Ready(self, count)
+        given = images.reshape(count, m.groups, m.inner, *m.windows.size)
+        for elements, row in ready.shifts:
+            row[...] = given[..., elements]
+        ready.columns[...] = ready.source
+        return ready.matrices
 
-    def with_samples_last(self, images: Array) -> Array:
-        """groups, depth, samples times places."""
-        return self._filled(images, samples_first=False)
-
-    def _filled(self, images: Array, samples_first: bool) -> Array:
-        m, count = self.m, len(images)
-        rows = self._shifted(images)
-        source = _under_windows(rows, m)
-        shape = source.shape
-        if samples_first:
-            columns = _cut(self._columns, *shape)
-            columns[...] = source
-            return columns.reshape(count, m.groups, m.depth, m.places)
-        leading = 3 + len(m.windows.kernel)
-        turned = (*shape[1:leading], count, *shape[leading:])
-        columns = _cut(self._columns, *turned)
-        columns[...] = self.xp.moveaxis(source, 0, leading - 1)
-        return columns.reshape(m.groups, m.depth, count * m.places)
-
-    def _shifted(self, images: Array) -> Array:
+    def rows_of(self, count: int) -> Array:
         """samples, groups, position along the last axis, channels, padded space, last places."""
-        m, around = self.m, self.m.windows
-        last = around.axes[-1]
-        parts = (len(images), m.groups, m.inner, *around.size)
-        given = images.reshape(parts)
-        rows = _cut(self._rows, len(images), *_row_shape(m))
-        inside = [
-            slice(around.before[axis], around.before[axis] + around.size[axis])
-            for axis in around.axes[:-1]
-        ]
-        for position in range(around.kernel[last]):
-            places, elements = around.line(last, position)
-            if places.start < places.stop:
-                box = (slice(None), slice(None), position, slice(None), *inside, places)
-                rows[box] = given[..., elements]
-        return rows
+        return _cut(self._rows, count, *_row_shape(self._m))
+
+    def columns_of(self, source: Array) -> tuple[Array, Array]:
+        """Where a view of the windows is copied to, and the matrices that this then is."""
+        m, count = self._m, len(source)
+        if not self._samples_last:
+            columns = _cut(self._columns, *source.shape)
+            return columns, columns.reshape(count, m.groups, m.depth, m.places)
+        depth_ends = 3 + len(m.windows.kernel)
+        shape = (*source.shape[1:depth_ends], count, *source.shape[depth_ends:])
+        columns = _cut(self._columns, *shape)
+        matrices = columns.reshape(m.groups, m.depth, count * m.places)
+        return self._xp.moveaxis(columns, depth_ends - 1, 0), matrices
+
+
+class _Ready:
+    """Views for so many images, made once: for a small image they take longer than copying."""
+
+    def __init__(self, under: _Columns, count: int) -> None:
+        m = under._m
+        rows = under.rows_of(count)
+        self.shifts = list(_shifts(rows, m.windows))
+        self.source = _under_windows(rows, m)
+        self.columns, self.matrices = under.columns_of(self.source)
+
+
+def _shifts(rows: Array, around: Windows) -> Iterator[tuple[slice, Array]]:
+    """For each position along the last axis: elements of images, and the rows they go to."""
+    last = around.axes[-1]
+    sizes = zip(around.before[:last], around.size[:last], strict=True)
+    inside = [slice(before, before + size) for before, size in sizes]
+    for position in range(around.kernel[last]):
+        places, elements = around.line(last, position)
+        if places.start < places.stop:
+            yield elements, rows[(slice(None), slice(None), position, slice(None), *inside, places)]
 
 
 def _row_shape(m: _Measures) -> Shape:
@@ -237,7 +250,18 @@ def _sizes(m: _Measures, dtype: str) -> tuple[int, int]:
     return sum(_column_sizes(m, m.together(dtype))), prod(m.weight)
 
 
+def _is_empty(call: Call) -> bool:
+    """Fill the result where there is nothing to add; numpy names no buffer that has no elements
+    and sides without end."""
+    if all(each.size for each in (*call.operands, *call.results)):
+        return False
+    call.results[0].fill(0)
+    return True
+
+
 def _convolution(call: Call) -> None:
+    if _is_empty(call):
+        return
     operand, weight = call.operands
     m = _forward([operand.shape, weight.shape], call.attributes)
     lent, kept = _parts(call, _sizes(m, call.types[0].dtype))
@@ -247,7 +271,7 @@ def _convolution(call: Call) -> None:
 def _correlate(call: Call, m: _Measures, images: Array, weights: Array, lent: Array) -> None:
     """Fill the result of a call with weights times what lies under the windows of images."""
     result, together = call.results[0], m.together(call.types[0].dtype)
-    under = _Columns(call.xp, m, together, lent)
+    under = _Columns(call.xp, m, together, lent, samples_last=False)
     for block in blocks(m.samples, together):
         call.check()
         columns = under.of(images[block])
@@ -280,6 +304,8 @@ def _input_sizes(m: _Measures, dtype: str) -> tuple[int, ...]:
 
 
 def _backward_input(call: Call) -> None:
+    if _is_empty(call):
+        return
     (gradient, weight), dtype = call.operands, call.types[0].dtype
     m = _of_operand([gradient.shape, weight.shape], call.attributes)
     turned = _turned_around(m)
@@ -324,6 +350,8 @@ def _sizes_for_weight(m: _Measures, dtype: str) -> tuple[int, ...]:
 
 
 def _backward_weight(call: Call) -> None:
+    if _is_empty(call):
+        return
     xp, (gradient, operand) = call.xp, call.operands
     m = _of_weight([gradient.shape, operand.shape], call.attributes)
     dtype = call.types[0].dtype
@@ -332,10 +360,10 @@ def _backward_weight(call: Call) -> None:
     whole = _cut(total, *part.shape)
     whole.fill(0)
     together = _images_for_weight(m, dtype)
-    under = _Columns(xp, m, together, lent)
+    under = _Columns(xp, m, together, lent, samples_last=True)
     for block in blocks(m.samples, together):
         call.check()
-        columns = under.with_samples_last(operand[block])
+        columns = under.of(operand[block])
         count = len(operand[block])
         right = _cut(given, m.groups * m.outer, count, *m.windows.places)
         right[...] = xp.moveaxis(gradient[block], 0, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -17,6 +18,9 @@ from opgraph.tensors import Shape
 
 MOST_POSITIONS = 1 << 16
 """In one window: each of them is a step of the programs that run here."""
+
+LONGEST = 1 << 31
+"""Of steps and of padded axes: what is multiplied of them still has a name in 64 bits."""
 
 BLOCK_BYTES = 1 << 20
 """Images are taken together as long as what is made of them stays in cache."""
@@ -48,7 +52,7 @@ class Windows:
     def axes(self) -> range:
         return range(len(self.size))
 
-    @property
+    @cached_property
     def positions(self) -> int:
         """Of one window."""
         return prod(self.kernel)
@@ -57,11 +61,11 @@ class Windows:
         """Elements from the first to the last position of a window."""
         return self.dilations[axis] * (self.kernel[axis] - 1) + 1
 
-    @property
+    @cached_property
     def padded(self) -> Shape:
         return tuple(map(sum, zip(self.before, self.size, self.after, strict=True)))
 
-    @property
+    @cached_property
     def places(self) -> Shape:
         """How many windows there are along each axis."""
         padded = self.padded
@@ -95,6 +99,8 @@ def windows(size: Shape, kernel: Shape, attributes: Attributes) -> Windows:
     strides, before, after, dilations = placing
     if min((*strides, *dilations, *kernel)) < 1 or min((*before, *after)) < 0:
         raise GraphError("wrong_shape", "Strides, dilations and windows are above 0.")
+    if max(*strides, *dilations, *map(sum, zip(before, size, after, strict=True))) > LONGEST:
+        raise GraphError("wrong_shape", f"Steps and padded axes are at most {LONGEST} long.")
     if prod(kernel) > MOST_POSITIONS:
         raise GraphError("wrong_shape", f"A window has at most {MOST_POSITIONS} positions.")
     found = Windows(size, kernel, strides, before, after, dilations)
