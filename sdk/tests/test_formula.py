@@ -197,6 +197,8 @@ HOSTILE = {
     "bits": "x << x",
     "invert": "~x",
     "unknown name": "nan",
+    "a name of thousands of letters": "a" * 8000,
+    "a function of thousands of letters": "a" * 8000 + "(x)",
     "unknown function": "sqrtt(x)",
     "too few arguments": "maximum(x)",
     "too many arguments": "exp(x, x)",

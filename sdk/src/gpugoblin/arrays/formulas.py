@@ -26,6 +26,7 @@ LONGEST = 8192
 NUMBERS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
 """Names that stand for a number, unless an array has that name."""
 
+_LONGEST_SHOWN = 32
 _SPACES = {ord(each): " " for each in "\t\r\n"}
 
 _BINARY: Mapping[type[ast.operator], str] = {
@@ -176,7 +177,7 @@ class _Reader:
                 raise _refused(f"{node.id} is {value}; numbers are finite.", node.col_offset)
             return self._number(value, node, kind)
         raise _refused(
-            f"{node.id!r} is no array of this formula; give it as formula(text, {node.id}=...).",
+            f"{_short(node.id)} is no array of this formula; give it as formula(text, name=array).",
             node.col_offset,
         )
 
@@ -210,7 +211,7 @@ class _Reader:
 
     def _call(self, node: ast.Call, kind: str) -> list[tuple[ast.expr, str] | str]:
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-            name = repr(node.func.id) if isinstance(node.func, ast.Name) else _called(node.func)
+            name = _short(node.func.id) if isinstance(node.func, ast.Name) else _called(node.func)
             known = ", ".join(FUNCTIONS)
             raise _refused(f"A formula has no function {name}; it has {known}.", node.col_offset)
         if node.keywords:
@@ -228,6 +229,10 @@ class _Reader:
                 node.col_offset,
             )
         return [*zip(arguments, function.takes, strict=True), name]
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}...")
 
 
 def _constant(node: ast.Constant) -> float:
