@@ -228,6 +228,12 @@ def test_wrong_arguments_are_refused_at_the_line(use: Any, match: str) -> None:
         use(local.array(MATRIX))
 
 
+def test_an_axis_that_is_not_there_is_both_of_numpys_errors() -> None:
+    for kind in (ValueError, IndexError):
+        with pytest.raises(kind, match="axis=3"):
+            xp.expand_dims(xp.ones((1, 2)), axis=3)
+
+
 def test_repeats_by_an_array_need_its_numbers() -> None:
     x, counts = local.array(MATRIX), numpy.array([2, 0, 1])
     agrees(xp.repeat(x, local.array(counts), axis=1), numpy.repeat(MATRIX, counts, axis=1))

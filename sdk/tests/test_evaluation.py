@@ -137,6 +137,8 @@ def test_what_is_computed_on_demand_is_computed_once(monkeypatch: pytest.MonkeyP
         assert max(runs[2:]) <= 2
         x[0] = 7.0
         assert [float(x[0]), float(x[1])] == [7.0, 4.0]
+    looped = gpugoblin.repeat(2, lambda state: state + x, x)
+    assert numpy.array_equal(looped.compute(), [21.0, 12.0, 18.0, 24.0, 30.0])
     assert numpy.array_equal((x + 0.0).compute(), [7.0, 4.0, 6.0, 8.0, 10.0])
     made = x.compute()
     made[0] = 1.0
@@ -167,6 +169,13 @@ def test_a_huge_array_is_refused_with_its_size_first() -> None:
     for use in (numpy.asarray, numpy.from_dlpack):
         with pytest.raises(errors.TooLarge, match=wanted):
             use(huge)
+
+
+def test_numbers_that_are_here_are_given_whatever_their_size() -> None:
+    plain = numpy.zeros((2**10, 2**14))
+    assert numpy.asarray(local.array(plain)) is plain
+    assert numpy.shares_memory(numpy.array(local.array(plain), copy=False), plain)
+    assert not numpy.shares_memory(numpy.array(local.array(plain), copy=True), plain)
 
 
 def test_a_small_array_is_given_to_other_libraries() -> None:

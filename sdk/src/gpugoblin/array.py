@@ -14,7 +14,7 @@ from gpugoblin import cards, words
 from gpugoblin.arrays import operators, products
 from gpugoblin.arrays.dtypes import Dtype, as_dtype, by_name
 from gpugoblin.arrays.origin import at, users_line
-from gpugoblin.arrays.values import Leaf, Product, Source, Value
+from gpugoblin.arrays.values import Leaf, Product, Source, Value, leaf_of
 from gpugoblin.errors import BadArgument, NotComputed, TooLarge
 from opgraph.tensors import TensorType
 
@@ -189,7 +189,10 @@ class Array(operators.Operators):
         return self.home.numbers(self, **options)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The numbers of a small array; a large one is never pulled in by accident."""
+        """The numbers that are here, or of a small array; a large one is never made in passing."""
+        here = leaf_of(self.value)
+        if here is not None and here.content is not None and self.type.dtype != "bfloat16":
+            return numpy.array(here.content, dtype=dtype, copy=copy)
         self._require_small()
         if copy is False:
             raise NotComputed("The numbers have to be computed first, so copy=False cannot hold.")

@@ -3,7 +3,8 @@
 Every class of `goblin_wire.problems` is here; they are the same on every machine of the network.
 `GoblinError` catches them all. A few also are what Python and numpy would raise:
 `NotReady` is a `TimeoutError`, `NotComputed` and `DtypeUnsupported` are `TypeError`s,
-`ShapeMismatch` and `BadArgument` are `ValueError`s, `IndexOutOfRange` is an `IndexError` and
+`ShapeMismatch` and `BadArgument` are `ValueError`s, `IndexOutOfRange` is an `IndexError`,
+`BadAxis` is both, and
 `ComputationFailed` an `ArithmeticError`; the last three are raised in this process only.
 """
 
@@ -101,6 +102,10 @@ class BadArgument(Problem, ValueError):
     code, status = "bad_argument", 400
 
 
+class BadAxis(BadArgument, IndexError):
+    """The array has no such axis."""
+
+
 class IndexOutOfRange(Problem, IndexError):
     """The array has no element of this index."""
 
@@ -135,6 +140,7 @@ __all__ = [
     "AccountSuspended",
     "BadArgument",
     "BadArray",
+    "BadAxis",
     "BadCertificate",
     "BadGraph",
     "BadMessage",

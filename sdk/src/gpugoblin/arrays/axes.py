@@ -6,15 +6,15 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from gpugoblin.errors import BadArgument
+from gpugoblin.errors import BadArgument, BadAxis
 from opgraph.tensors import Shape
 
 
 def one_axis(axis: Any, rank: int, name: str = "axis") -> int:
-    """The axis counted from the front. Raises `BadArgument`."""
+    """The axis counted from the front. Raises `BadAxis`, a ValueError and an IndexError."""
     given = whole(axis, name)
     if not -rank <= given < rank:
-        raise BadArgument(
+        raise BadAxis(
             f"{name}={given}: the array has {rank} axes"
             + (f", from {-rank} to {rank - 1}." if rank else ", so there is none to name.")
         )

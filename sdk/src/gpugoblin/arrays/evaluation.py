@@ -188,12 +188,14 @@ def on_demand(value: Value) -> NDArray[Any]:
     They are kept, and so is what they are parts of or made from, if it is small: a program that
     asks for one element after the other computes what they are elements of once.
     """
-    if isinstance(value.source, Applied) and value.source.kept is None:
-        below = (base for each in value.source.application.operands for base in _bases(each))
-        small = [each for each in dict.fromkeys(below) if each.type.nbytes <= INLINE_BYTES]
-        for each, numbers in zip([value, *small], computed([value, *small]), strict=True):
-            _keep(each, numbers)
-    return _content(value)
+    if not isinstance(value.source, Applied) or value.source.kept is not None:
+        return _content(value)
+    below = (base for each in value.source.application.operands for base in _bases(each))
+    small = [each for each in dict.fromkeys(below) if each.type.nbytes <= INLINE_BYTES]
+    made = computed([value, *small])
+    for each, numbers in zip([value, *small], made, strict=True):
+        _keep(each, numbers)
+    return made[0]
 
 
 def _bases(value: Value) -> Iterable[Value]:
@@ -210,7 +212,8 @@ def _bases(value: Value) -> Iterable[Value]:
 
 
 def _keep(value: Value, numbers: NDArray[Any]) -> None:
-    if isinstance(value.source, Applied):
+    # A constant is one value for all who write that number, and is made as fast as it is read.
+    if isinstance(value.source, Applied) and value.source.application.operands:
         numbers.flags.writeable = False
         value.source.kept = Leaf(f"kept {id(value.source)}", value.source.label, numbers)
 

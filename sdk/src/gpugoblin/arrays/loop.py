@@ -94,7 +94,7 @@ def _constants(outputs: Sequence[Value], starts: Collection[int]) -> list[Value]
         source = value.source
         if id(source) in starts:
             continue
-        if not isinstance(source, Applied):
+        if not isinstance(source, Applied) or source.kept is not None:
             found.setdefault((id(source), 0), value)
             continue
         made = source.application
