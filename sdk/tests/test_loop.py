@@ -155,9 +155,22 @@ def test_a_body_cannot_ask_for_numbers_and_its_state_stays_inside() -> None:
         kept[0].compute()
 
 
-def test_what_goes_wrong_in_a_step_names_the_loop() -> None:
+def test_what_goes_wrong_in_a_step_names_the_line_of_the_body() -> None:
     x = local.array(numpy.array([3, 2]))
-    made = gpugoblin.repeat(5, lambda u: 6 // (u - 1), x)
-    with pytest.raises(errors.ComputationFailed, match=r"repeat.*test_loop.py") as raised:
-        made.compute()
-    assert raised.value.facts["reason"] == "division_by_zero"
+
+    def body(u: Any) -> Any:
+        return 6 // (u - 1)
+
+    line = body.__code__.co_firstlineno + 1
+    for made in (
+        gpugoblin.repeat(5, body, x + 0),
+        gpugoblin.repeat(2, lambda u: gpugoblin.repeat(3, body, u), x + 0),
+    ):
+        with pytest.raises(errors.ComputationFailed) as raised:
+            made.compute()
+        found = raised.value
+        assert found.detail == f"floor_divide(int64[2], int64[2]), at {__file__}:{line}: " + (
+            "An integer is divided by 0."
+        )
+        assert found.facts["reason"] == "division_by_zero"
+        assert found.facts["operator"] == "floor_divide"

@@ -36,17 +36,25 @@ class InputError(OpgraphError):
 class ComputationError(OpgraphError):
     """The numbers do not allow an operator: an index out of range, a division of integers by 0.
 
-    The code and the sentence are the same on every machine for the same inputs. `node` is the
-    number of the node, once a run knows it, and `reason` the sentence without it.
+    The code and the sentence are the same on every machine for the same inputs. `path` are the
+    numbers of the nodes, once a run knows them: that of the graph, and, where it repeats a body,
+    that of the body, and so on. `reason` is the sentence without them.
     """
 
-    def __init__(self, code: str, message: str, node: int | None = None, reason: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, path: tuple[int, ...] = (), reason: str = ""
+    ) -> None:
         super().__init__(code, message)
-        self.node = node
+        self.path = path
         self.reason = reason or message
 
+    @property
+    def node(self) -> int | None:
+        """The number of the node of the graph, once a run knows it."""
+        return self.path[0] if self.path else None
+
     def __reduce__(self) -> tuple[type[OpgraphError], tuple[Any, ...]]:
-        return type(self), (self.code, self.message, self.node, self.reason)
+        return type(self), (self.code, self.message, self.path, self.reason)
 
 
 class PlanError(OpgraphError):

@@ -123,7 +123,10 @@ class _Run:
             except ComputationError as error:
                 name = step.operator.name if step.operator else "copy"
                 raise ComputationError(
-                    error.code, f"Node {number} ({name}): {error.message}", number, error.message
+                    error.code,
+                    f"Node {number} ({name}): {error.message}",
+                    (number, *error.path),
+                    error.reason,
                 ) from None
             self._wait()
             done += step.flops

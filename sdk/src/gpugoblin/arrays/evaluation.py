@@ -244,8 +244,13 @@ def _memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _at_users_line(error: ComputationError, applications: list[Application]) -> ComputationFailed:
-    application = applications[error.node or 0]
+def _at_users_line(
+    error: ComputationError, applications: Sequence[Application]
+) -> ComputationFailed:
+    inside: Sequence[Application] = applications
+    for node in error.path or (0,):
+        application = inside[node]
+        inside = application.inside
     return ComputationFailed(
         f"{application}{at(application.line)}: {error.reason}",
         reason=error.code,

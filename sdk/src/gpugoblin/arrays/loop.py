@@ -46,12 +46,15 @@ def repeat(n: int, body: Body, /, *state: core.Array) -> Any:
     results = _given_back(body(*inputs), given)
     outputs = [each.value for each in results]
     constants = _constants(outputs, {id(each.source) for each in starts})
-    graph = record(outputs, [*starts, *constants]).graph
+    recorded = record(outputs, [*starts, *constants])
     home = common_home([*given, *results])
     operands = [*given, *(core.of_value(home, each) for each in constants)]
     if len(operands) > LIMITS.placeholders:
         raise BadArgument(f"A body uses at most {LIMITS.placeholders:,} arrays.")
-    made = apply_all("repeat", operands, {"count": count, "body": graph})
+    made = apply_all("repeat", operands, {"count": count, "body": recorded.graph})
+    loop = made[0].value.source
+    assert isinstance(loop, Applied)  # noqa: S101
+    loop.application.inside = recorded.applications
     return made[0] if len(made) == 1 else made
 
 

@@ -6,6 +6,7 @@ old one keeps that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
@@ -44,9 +45,12 @@ class Product:
 
 
 class Application:
-    """An operator of the catalogue applied to values; `line` is where the user wrote it."""
+    """An operator of the catalogue applied to values; `line` is where the user wrote it.
 
-    __slots__ = ("attributes", "line", "operands", "operator", "results")
+    `inside` are the applications of a loop's body, in the order of its graph.
+    """
+
+    __slots__ = ("attributes", "inside", "line", "operands", "operator", "results")
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Application:
         self.attributes = attributes
         self.results = results
         self.line = line
+        self.inside: Sequence[Application] = ()
 
     def __str__(self) -> str:
         return f"{self.operator}({', '.join(str(each.type) for each in self.operands)})"
