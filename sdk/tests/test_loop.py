@@ -169,8 +169,7 @@ def test_what_goes_wrong_in_a_step_names_the_line_of_the_body() -> None:
         with pytest.raises(errors.ComputationFailed) as raised:
             made.compute()
         found = raised.value
-        assert found.detail == f"floor_divide(int64[2], int64[2]), at {__file__}:{line}: " + (
-            "An integer is divided by 0."
-        )
+        where = f"floor_divide(int64[2], int64[2]), at {__file__}:{line}"
+        assert found.detail == f"{where}: An integer is divided by 0."
         assert found.facts["reason"] == "division_by_zero"
         assert found.facts["operator"] == "floor_divide"

@@ -244,10 +244,7 @@ def _memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _at_users_line(
-    error: ComputationError, applications: Sequence[Application]
-) -> ComputationFailed:
-    inside: Sequence[Application] = applications
+def _at_users_line(error: ComputationError, inside: Sequence[Application]) -> ComputationFailed:
     for node in error.path or (0,):
         application = inside[node]
         inside = application.inside
