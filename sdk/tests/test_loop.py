@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import gpugoblin
 from gpugoblin import errors, local, random, xp
@@ -118,6 +120,35 @@ def test_a_state_that_is_given_back_as_it_was_and_states_that_change_places() ->
     assert (a.compute().tolist(), b.compute().tolist()) == ([1, 1], [0, 0])
     same, constant = gpugoblin.repeat(2, lambda a, b: (a, xp.ones(2)), xp.zeros(2), xp.zeros(2))
     assert (same.compute().tolist(), constant.compute().tolist()) == ([0, 0], [1, 1])
+
+
+_OUTSIDE = local.array(numpy.array([0.5, -0.25, 1.0]))
+_STEPS: list[Any] = [
+    lambda u, v: (v, u),
+    lambda u, v: (u + _OUTSIDE, v),
+    lambda u, v: (u * 0.5, u),
+    lambda u, v: (xp.sin(u) - xp.cos(_OUTSIDE), v + 1.0),
+    lambda u, v: (xp.where(u > v, u, _OUTSIDE), v),
+    lambda u, v: (u, xp.broadcast_to(xp.sum(v * _OUTSIDE), (3,))),
+    lambda u, v: (u[::-1], xp.ones(3) * 0.25),
+    lambda u, v: gpugoblin.repeat(2, lambda a, b: (b * 0.5, a + u), u, v),
+]
+
+
+@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@given(st.lists(st.sampled_from(_STEPS), max_size=4), st.integers(0, 4))
+def test_a_loop_is_what_its_steps_are_one_after_the_other(steps: list[Any], count: int) -> None:
+    def body(u: Any, v: Any) -> Any:
+        for step in steps:
+            u, v = step(u, v)
+        return u, v
+
+    start = local.array(numpy.array([1.0, 2.0, -3.0])), local.array(numpy.array([0.0, 0.1, 4.0]))
+    unrolled = start
+    for _ in range(count):
+        unrolled = body(*unrolled)
+    ours = local.compute(*gpugoblin.repeat(count, body, *start))
+    numpy.testing.assert_array_equal(ours, local.compute(*unrolled))
 
 
 def test_bodies_that_do_not_fit() -> None:
