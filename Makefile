@@ -2,7 +2,7 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance clean \
+.PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance fuzz clean \
         bench-matmul bench-dispatch bench-verification bench-executor bench-report
 
 PYTHON ?= python3
@@ -43,6 +43,9 @@ screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, lig
 conformance: $(VENV)/test.stamp  ## ONNX's node tests, statistics of random numbers, other CPUs (minutes)
 	@$(GUARD) $(BIN)/python -m tests.conformance
 
+fuzz: $(VENV)/test.stamp  ## hostile and random graphs through reader, validator and executor, two minutes
+	@$(GUARD) $(BIN)/python -m tests.fuzz
+
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
 	@$(GUARD) $(BIN)/python -m tests.faults
 
@@ -72,7 +75,7 @@ lock: $(VENV)/created.stamp  ## rewrite constraints.txt from what is newest
 	@$(GUARD) $(INTERPRETER) tools/lock.py
 
 clean:  ## remove the environment and the caches
-	rm -rf $(VENV) .screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .screenshots .fuzz .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/created.stamp:
 	@$(GUARD) $(INTERPRETER) tools/environment.py $(VENV)

@@ -365,8 +365,11 @@ def _backward_weight(call: Call) -> None:
         call.check()
         columns = under.of(operand[block])
         count = len(operand[block])
-        right = _cut(given, m.groups * m.outer, count, *m.windows.places)
-        right[...] = xp.moveaxis(gradient[block], 0, 1)
+        right = xp.moveaxis(gradient[block], 0, 1)
+        if count > 1 or not gradient.flags.c_contiguous:
+            kept = _cut(given, *right.shape)
+            kept[...] = right
+            right = kept
         right = right.reshape(m.groups, m.outer, count * m.places).swapaxes(1, 2)
         # This way round: BLAS is slow at products of few rows over a great depth.
         xp.matmul(columns, right, out=part)

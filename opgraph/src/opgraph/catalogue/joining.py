@@ -171,6 +171,9 @@ def _tiled(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]
 def _tile(call: Call) -> None:
     operand, result = call.operands[0], call.results[0]
     counts = integers(call.attributes, "counts")
+    # Nothing, ever so often, has no shape that numpy could name.
+    if not result.size:
+        return
     split = [each for pair in zip(counts, operand.shape, strict=True) for each in pair]
     spread = [each for size in operand.shape for each in (1, size)]
     result.reshape(split)[...] = operand.reshape(spread)
@@ -188,6 +191,8 @@ def _repeat(call: Call) -> None:
     operand, result = call.operands[0], call.results[0]
     axis, count = integer(call.attributes, "axis") + 1, integer(call.attributes, "count")
     shape = operand.shape
+    if not result.size:
+        return
     split = (*shape[:axis], count, *shape[axis:])
     result.reshape(split)[...] = operand.reshape((*shape[:axis], 1, *shape[axis:]))
 

@@ -53,6 +53,13 @@ def _given_length(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shap
     return _shape_of(shapes, (integer(attributes, "length"),))
 
 
+def _with_probability(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]:
+    # NaN is neither.
+    if not 0.0 <= number(attributes, "probability") <= 1.0:
+        raise GraphError("wrong_attributes", "A probability is from 0 to 1.")
+    return _given_shape(shapes, attributes)
+
+
 def _elements(attributes: Attributes) -> int:
     return integer(attributes, "length") if "length" in attributes else prod(
         integers(attributes, "shape")
@@ -205,6 +212,7 @@ RANDOM_BERNOULLI = _random(
     (_SHAPE, Attribute("probability", "float", "from 0 to 1")),
     (),
     _bernoulli,
+    shapes=_with_probability,
     bytes_inside=_per_word(0),
     flops=_each(12),
     fixed="bool",

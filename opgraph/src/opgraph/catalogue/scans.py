@@ -48,8 +48,12 @@ def _accumulated(name: str) -> Implementation:
         if target in HALVES:
             accumulate(operand, axis=axis, out=operand)
             round_into(xp, result, operand, target)
+        elif operand.dtype == result.dtype:
+            accumulate(operand, axis=axis, out=result)
         else:
-            accumulate(operand, axis=axis, dtype=result.dtype, out=result)
+            # Into the result first: numpy would make a copy of its own in the other dtype.
+            result[...] = operand
+            accumulate(result, axis=axis, out=result)
 
     return run
 
