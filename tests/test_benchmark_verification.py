@@ -42,4 +42,6 @@ def test_no_cheat_is_missed(lines: list[dict[str, Any]]) -> None:
 
 
 def test_the_cost_is_measured(lines: list[dict[str, Any]]) -> None:
-    assert values(lines, "overhead")["512-float32"] > 0
+    overhead = values(lines, "overhead")
+    assert overhead["512-float32"] > 0
+    assert overhead["256-int32"] > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
@@ -11,7 +11,10 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.verification.data import Array
-from opgraph.verification import ArrayReader, ColumnBlockCheck
+from opgraph.catalogue.integer_products import add_product, product_scratch
+from opgraph.tensors import INTEGERS
+from opgraph.verification import ArrayReader
+from opgraph.verification.choosing import BlockCheck, check_for
 from opgraph.verification.threads import one_blas_thread
 
 T = TypeVar("T")
@@ -30,16 +33,19 @@ def measure(quick: bool) -> None:
 def _sizes(quick: bool) -> Iterator[tuple[int, str, int]]:
     if quick:
         yield 512, "float32", 1
+        yield 256, "int32", 1
         return
     for size, samples in ((1024, 5), (2048, 5), (4096, 3), (8192, 3)):
         yield size, "float32", samples
     for size, samples in ((1024, 5), (2048, 3), (4096, 2)):
         yield size, "float64", samples
+    for dtype in ("int8", "int32", "int64"):
+        for size, samples in ((1024, 5), (2048, 3)):
+            yield size, dtype, samples
 
 
 def _measure(size: int, dtype: str, samples: int) -> None:
-    rng = np.random.default_rng(size)
-    a, b = (rng.standard_normal((size, size), dtype=dtype) for _ in range(2))  # type: ignore[call-overload]
+    a, b = (_numbers(size, dtype, seed) for seed in range(2))
     run = _Run(a, b)
     run.once()  # warms caches and libraries
     with report.ForeignLoad() as load:
@@ -51,6 +57,25 @@ def _measure(size: int, dtype: str, samples: int) -> None:
     _line(name, "check_cpu_s", run.checks[1:], "s", load.cores)
     _line(name, "product_cpu_s", run.products[1:], "s", load.cores)
     _line(name, "tile_cpu_ms", [1e3 * tile for tile in run.tiles[1:]], "ms", load.cores)
+
+
+def _numbers(size: int, dtype: str, seed: int) -> Array:
+    """Normal numbers; of integers all that there are, whose products wrap."""
+    rng = np.random.default_rng([size, seed])
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, (size, size), dtype, endpoint=True)
+    return np.asarray(rng.standard_normal((size, size))).astype(dtype)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """As a client computes it in one piece."""
+    if a.dtype.name not in INTEGERS:
+        return np.asarray(a @ b)
+    result = np.zeros((len(a), b.shape[1]), a.dtype)
+    scratch = np.empty(product_scratch(*a.shape, b.shape[1]), np.uint8)
+    add_product(result, a, b, scratch, lambda: None)
+    return result
 
 
 class _Run:
@@ -65,7 +90,7 @@ class _Run:
 
     def once(self) -> None:
         with one_blas_thread():
-            seconds, result = _timed(lambda: self._a @ self._b)
+            seconds, result = _timed(lambda: _product(self._a, self._b))
         self.products.append(seconds)
         preparation, checks = _timed(self._prepare)
         tiles = [_timed_tile(check, rows, result) for check in checks for rows in self._rows()]
@@ -75,12 +100,12 @@ class _Run:
     def _rows(self) -> Iterator[tuple[int, int]]:
         return pairwise(self._cuts)
 
-    def _prepare(self) -> list[ColumnBlockCheck]:
+    def _prepare(self) -> Sequence[BlockCheck]:
         a, b = ArrayReader(self._a), ArrayReader(self._b)
-        return ColumnBlockCheck.prepare_all(_SECRET, self._cuts, self._cuts, a, b)
+        return check_for(self._a.dtype.name).prepare_all(_SECRET, self._cuts, self._cuts, a, b)
 
 
-def _timed_tile(check: ColumnBlockCheck, rows: tuple[int, int], result: Array) -> float:
+def _timed_tile(check: BlockCheck, rows: tuple[int, int], result: Array) -> float:
     tile = np.ascontiguousarray(result[rows[0] : rows[1], slice(*check.columns)])
     seconds, judged = _timed(lambda: check.verify(rows, tile))
     if judged.outcome != "accept":

@@ -38,11 +38,13 @@ def test_doctor_of_a_running_node(lab: LabProcess) -> None:
         "clock",
         "endpoint",
         "root data",
+        "formats",
         "room",
         "secrets",
         "data port",
         "control port",
     }
+    assert "zarr version 3" in checks["formats"]["detail"]
     assert str(lab.process.pid) in checks["data port"]["detail"]  # type: ignore[union-attr]
 
 

@@ -52,6 +52,7 @@ class FakeLab:
         self.uploads: dict[str, tuple[control.UploadStart, bytearray]] = {}
         self.jobs: dict[str, FakeJob] = {}
         self.requests: list[tuple[str, str, int]] = []
+        self.opened: list[control.OpenArray] = []
         self.faults: list[Fault] = []
         self.protocol = PROTOCOL
         self.devices = 2
@@ -311,7 +312,8 @@ class Handler(BaseHTTPRequestHandler):
             case "GET", "lab":
                 return lab.info()
             case "POST", "arrays":
-                return lab.open(decode(self.body, control.OpenArray).path)
+                lab.opened.append(decode(self.body, control.OpenArray))
+                return lab.open(lab.opened[-1].path)
             case "POST", "uploads":
                 start = decode(self.body, control.UploadStart)
                 upload = start.digest[:32]

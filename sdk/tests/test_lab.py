@@ -128,6 +128,26 @@ def test_files_of_the_lab_open_without_moving(lab: gpugoblin.Lab, fake: FakeLab)
     assert max(size for _, _, size in fake.requests) < 100
 
 
+def test_how_a_file_is_to_be_opened_is_told(lab: gpugoblin.Lab, fake: FakeLab) -> None:
+    fake.save("A.npy", numpy.ones((3, 4), numpy.int16))
+    assert "A.npy:enc.w" in repr(lab.open("A.npy", tensor="enc.w"))
+    lab.open("A.npy", shape=(3, 4), dtype=">i2", order="F", offset=8)
+    tensor, raw = fake.opened
+    assert (tensor.tensor, tensor.shape, tensor.dtype) == ("enc.w", None, None)
+    assert (raw.shape, raw.dtype, raw.order, raw.offset) == ([3, 4], ">i2", "F", 8)
+    with pytest.raises(errors.BadArgument):
+        lab.open("A.npy", shape=(3, 4))
+
+
+def test_integers_are_multiplied_and_mixed_types_refused(lab: gpugoblin.Lab, fake: FakeLab) -> None:
+    fake.save("I.npy", numpy.ones((3, 3), numpy.int16))
+    fake.save("J.npy", numpy.ones((3, 3), numpy.int32))
+    i, j = lab.open("I.npy"), lab.open("J.npy")
+    assert (i @ i).dtype == numpy.int16
+    with pytest.raises(errors.DtypeUnsupported, match=r"astype\(numpy\.int32\)"):
+        i @ j
+
+
 def test_files_that_cannot_be_opened(lab: gpugoblin.Lab, fake: FakeLab) -> None:
     with pytest.raises(errors.FileMissing, match=r"gone\.npy"):
         lab.open("gone.npy")

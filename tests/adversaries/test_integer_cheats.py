@@ -16,11 +16,14 @@ def test_every_cheat_is_rejected_and_the_product_is_numpys(bench: Bench) -> None
     b = numbers.integers(-(2**31), 2**31, (500, 360)).astype(np.int32)
     product = bench.lab.array(a) @ bench.lab.array(b)
     assert "2^-40" in str(product.explain())
-    job = product.submit(name="integers", memory=4 << 20)
+    job = product.submit(name="integers", memory=2 << 20)
     assert job.report().facts.units > len(INTEGER_CHEATS)
+    # A unit each, taken before any is refused: one that several spoil would be put aside.
+    cheaters = {name: bench.volunteer() for name in INTEGER_CHEATS}
+    leases = {name: bench.lease(cheater)[0] for name, cheater in cheaters.items()}
+    assert len({lease.unit for lease in leases.values()}) == len(INTEGER_CHEATS)
     for name, cheat in INTEGER_CHEATS.items():
-        cheater = bench.volunteer()
-        (lease,) = bench.lease(cheater)
+        cheater, lease = cheaters[name], leases[name]
         inputs = cheater.inputs(lease, cheater.manifest(lease))
         cheater.deliver(lease, cheat(inputs, cheater.compute(lease)))
         verdict, reason = settled(cheater, lease)
