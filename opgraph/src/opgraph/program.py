@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from opgraph.catalogue import Operator
-from opgraph.catalogue.attributes import Attributes
+from opgraph.catalogue.attributes import Attributes, integers
 from opgraph.nodes import Node
 from opgraph.tensors import TensorType
 
@@ -166,7 +166,8 @@ class _Compiler:
     def _share(self, result: int, node: Node, operand: int) -> None:
         place = self.places[operand]
         if node.declaration.view is not None and not node.declaration.needs_contiguous:
-            place = Place(place.store, whole=False, contiguous=False)
+            contiguous = place.contiguous and _is_run(node, self.types[operand])
+            place = Place(place.store, whole=False, contiguous=contiguous)
         self.places.append(place)
         store = self.stores[place.store]
         store.last_step = max(store.last_step, self.last_use[result])
@@ -189,6 +190,14 @@ class _Compiler:
         self.stores[-1].output = position
         self.steps.append(Step(None, {}, (value,), (copy,)))
         return copy
+
+
+def _is_run(node: Node, operand: TensorType) -> bool:
+    """Whether a slice takes neighbours along the first axis, and all along the others."""
+    if node.operator != "slice":
+        return False
+    steps = integers(node.attributes, "steps")
+    return set(steps) <= {1} and node.results[0].shape[1:] == operand.shape[1:]
 
 
 def _last_uses(graph: Graph, end: int) -> list[int]:

@@ -34,7 +34,7 @@ from opgraph.catalogue.declaration import (
 from opgraph.catalogue.halves import ROUNDING_BYTES, round_into, to_float32, with_halves
 from opgraph.catalogue.rules import EXACT, ONE_PER_ELEMENT, per_element
 from opgraph.errors import GraphError
-from opgraph.tensors import FLOATS, HALVES, INTEGERS, Array, Shape, itemsize
+from opgraph.tensors import FLOATS, HALVES, INTEGERS, Array, Shape, TensorType, itemsize
 
 _FAMILY = "reductions"
 _AXES = (
@@ -108,6 +108,27 @@ ACCUMULATORS: DtypeTable = {
 DTYPE = Attribute("dtype", "dtype", "what is added in, and the dtype of the result")
 
 
+_ROW = 16
+"""Elements of a row from which on a product adds rows faster; its ones are that much less."""
+
+
+def _is_of_rows(of: TensorType, axes: tuple[int, ...]) -> bool:
+    """Whether rows of floats are added: the reduced axes are the first ones."""
+    count = len(axes)
+    row = prod(of.shape[count:])
+    return of.dtype in FLOATS and 0 < count < of.rank and axes[-1] == count - 1 and row >= _ROW
+
+
+def _add_rows(xp: Any, operand: Array, axes: int, result: Array) -> None:
+    """A vector of ones times the rows takes a third of the time that adding them does."""
+    if not operand.flags.c_contiguous:
+        xp.sum(operand, axis=tuple(range(axes)), out=result.reshape(operand.shape[axes:]))
+        return
+    rows = operand.reshape(prod(operand.shape[:axes]), prod(operand.shape[axes:]))
+    ones = xp.ones(len(rows), operand.dtype)
+    xp.matmul(ones, rows, out=result.reshape(-1))
+
+
 def _accumulated(name: str) -> Implementation:
     """`sum` or `prod`; 16-bit floats are added in float32."""
 
@@ -118,6 +139,9 @@ def _accumulated(name: str) -> Implementation:
         source, target = call.types[0].dtype, word(call.attributes, "dtype")
         if source in HALVES:
             operand = to_float32(xp, operand, source)
+        if name == "sum" and source == target and _is_of_rows(call.types[0], axes):
+            _add_rows(xp, operand, len(axes), result)
+            return
         if target not in HALVES:
             reduce(operand, axis=axes, keepdims=keepdims, dtype=result.dtype, out=result)
             return
@@ -131,6 +155,8 @@ def _accumulating_bytes(types: Types, attributes: Attributes) -> int:
     source, target = types[0].dtype, word(attributes, "dtype")
     results = prod(_reduced(types[0].shape, attributes))
     wide = itemsize("float32") * types[0].elements if source in HALVES else 0
+    if source == target and _is_of_rows(types[0], reduced_axes(attributes)):
+        return terms_in(types[0].shape, attributes) * itemsize(source)
     rounding = (itemsize("float32") + ROUNDING_BYTES) * results if target in HALVES else 0
     return wide + rounding
 
