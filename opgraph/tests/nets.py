@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from opgraph.builder import GraphBuilder
 from opgraph.graph import Graph
 
@@ -34,17 +36,23 @@ class Net:
         return self.build.apply_all("layer_norm", (value, gain, bias), {"epsilon": 1e-5})[0]
 
 
-def mlp(rows: int, widths: tuple[int, ...], dtype: str = "float32", turned: bool = False) -> Graph:
-    """Products with biases, `relu` between; x0 is the batch, `turned` weights are (out, in)."""
+def mlp(
+    rows: int,
+    widths: tuple[int, ...],
+    dtype: str = "float32",
+    turned: bool = False,
+    between: str = "relu",
+) -> Graph:
+    """Products with biases, an activation between; x0 is the batch, `turned` weights (out, in)."""
     net = Net(rows, widths[0], dtype)
     value = net.build.placeholder("x0", dtype, (rows, widths[0]))
     pairs = [
         (net.parameter(*((after, before) if turned else (before, after))), net.parameter(after))
-        for before, after in zip(widths, widths[1:], strict=False)
+        for before, after in pairwise(widths)
     ]
     for number, (weight, bias) in enumerate(pairs):
         if number:
-            value = net.build.apply("relu", value)
+            value = net.build.apply(between, value)
         value = net.linear(value, weight, bias, turned)
     return net.build.build(value)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from opgraph.cost import node_flops
 from opgraph.partition.parts import Whole
@@ -92,10 +93,7 @@ def _flops_before(whole: Whole) -> list[int]:
 def segments(whole: Whole, borders: list[int]) -> list[Segment]:
     """Between each two neighbouring borders (counts of real nodes)."""
     real = whole.real_nodes
-    return [
-        _segment(whole, real[first:beyond])
-        for first, beyond in zip(borders, borders[1:], strict=False)
-    ]
+    return [_segment(whole, real[first:beyond]) for first, beyond in pairwise(borders)]
 
 
 def _segment(whole: Whole, positions: Iterable[int]) -> Segment:

@@ -7,7 +7,7 @@ their sources alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -40,7 +40,7 @@ class Part:
     """A graph, a source for each of its placeholders, and the nodes of the whole that it computes.
 
     `nodes` are positions in the whole graph. Constants and views of inputs are not among them:
-    every part makes those that it needs.
+    every part makes those that it needs. Nodes that no output comes of are left out.
     """
 
     graph: Graph
@@ -127,17 +127,28 @@ class Whole:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        inputs = len(graph.placeholders)
-        self.maker: list[int | None] = [None] * inputs
+        self.outputs = frozenset(graph.outputs)
+        self.maker: list[int | None] = [None] * len(graph.placeholders)
         self.users: list[list[int]] = [[] for _ in graph.types]
         self.first_result: list[int] = []
         for position, node in enumerate(graph.nodes):
             self.first_result.append(len(self.maker))
             self.maker.extend([position] * len(node.results))
-            for value in dict.fromkeys(node.operands):
-                self.users[value].append(position)
         self.free = _free_values(graph)
-        self.outputs = frozenset(graph.outputs)
+        self.wanted = self._wanted_nodes()
+        for position in self.wanted:
+            for value in dict.fromkeys(graph.nodes[position].operands):
+                self.users[value].append(position)
+
+    def _wanted_nodes(self) -> tuple[int, ...]:
+        """Positions of the nodes that an output comes of."""
+        wanted = set(self.graph.outputs)
+        nodes = []
+        for position in reversed(range(len(self.graph.nodes))):
+            if not wanted.isdisjoint(self.results(position)):
+                wanted.update(self.graph.nodes[position].operands)
+                nodes.append(position)
+        return tuple(reversed(nodes))
 
     def results(self, position: int) -> range:
         """The values that a node makes."""
@@ -146,9 +157,8 @@ class Whole:
 
     @cached_property
     def real_nodes(self) -> tuple[int, ...]:
-        """Positions of the nodes that belong to one part each."""
-        nodes = range(len(self.graph.nodes))
-        return tuple(each for each in nodes if not self.is_free_node(each))
+        """Positions of the nodes that are computed once, by one part, and not left out."""
+        return tuple(each for each in self.wanted if not self.is_free_node(each))
 
     def is_free_node(self, position: int) -> bool:
         """Whether every part that needs a node may make it for itself."""
@@ -225,3 +235,42 @@ class _Copying:
         from_input = self.whole.maker[value] is None
         source = Source(None, value) if from_input else self.made[value]
         return self.build.take(source, self.whole.graph.types[value])
+
+
+def refine(chain: Chain, cut: Callable[[Graph], Chain]) -> Chain:
+    """Cut every part further: stages into blocks, say. Parts of the result name no nodes.
+
+    Raises what `cut` raises.
+    """
+    parts: list[Part] = []
+    outputs: list[tuple[Source, ...]] = []
+
+    def outside(source: Source) -> Source:
+        """What a source of the chain is in the result."""
+        if source.part is None:
+            return source
+        return _within(outputs[source.part][source.position], source.box)
+
+    for part in chain.parts:
+        inner, first = cut(part.graph), len(parts)
+        given = [outside(source) for source in part.sources]
+
+        def inside(source: Source, first: int = first, given: list[Source] = given) -> Source:
+            if source.part is None:
+                return _within(given[source.position], source.box)
+            return Source(first + source.part, source.position, source.box)
+
+        parts.extend(Part(each.graph, tuple(map(inside, each.sources))) for each in inner.parts)
+        outputs.append(tuple(map(inside, inner.outputs)))
+    return Chain(chain.placeholders, tuple(parts), tuple(map(outside, chain.outputs)))
+
+
+def _within(source: Source, box: Box | None) -> Source:
+    """A box of what a source gives."""
+    if box is None or source.box is None:
+        return Source(source.part, source.position, box or source.box)
+    moved = tuple(
+        (start + first, start + beyond)
+        for (start, _), (first, beyond) in zip(source.box, box, strict=True)
+    )
+    return Source(source.part, source.position, moved)

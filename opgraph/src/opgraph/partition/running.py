@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -12,6 +12,9 @@ from opgraph.executor import Source as Given
 from opgraph.executor import execute
 from opgraph.partition.parts import Chain, Source
 from opgraph.tensors import Array
+
+Key: TypeAlias = tuple[int | None, int]
+"""A part and the position of one of its outputs."""
 
 
 def run_chain(
@@ -23,7 +26,7 @@ def run_chain(
     called once by each part that needs it. An array that goes from part to part is let go after
     the last that takes it. Raises what `execute` raises.
     """
-    made: dict[tuple[int, int], Array] = {}
+    made: dict[Key, Array] = {}
     last = _last_users(chain)
     for number, part in enumerate(chain.parts):
         given = {
@@ -34,21 +37,14 @@ def run_chain(
         made.update({(number, place): array for place, array in enumerate(results)})
         for key in [each for each in made if last.get(each, -1) <= number]:
             del made[key]
-    return [made[_key(source)] for source in chain.outputs]
+    return [made[source.part, source.position] for source in chain.outputs]
 
 
-def _key(source: Source) -> tuple[int, int]:
-    assert source.part is not None  # outputs come out of parts
-    return source.part, source.position
-
-
-def _last_users(chain: Chain) -> dict[tuple[int, int], int]:
-    last = {}
+def _last_users(chain: Chain) -> dict[Key, int]:
+    last: dict[Key, int] = {}
     for number, part in enumerate(chain.parts):
-        for source in part.sources:
-            if source.part is not None:
-                last[source.part, source.position] = number
-    last.update({_key(source): len(chain.parts) for source in chain.outputs})
+        last.update({(source.part, source.position): number for source in part.sources})
+    last.update({(each.part, each.position): len(chain.parts) for each in chain.outputs})
     return last
 
 
@@ -56,7 +52,7 @@ def _fetch(
     chain: Chain,
     source: Source,
     inputs: Mapping[str, Given],
-    made: Mapping[tuple[int, int], Array],
+    made: Mapping[Key, Array],
 ) -> Callable[[], Array]:
     """What gives the array of a source when it is first wanted."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from opgraph.cost import node_flops
@@ -41,10 +42,10 @@ def cut_stages(
     """Cut a valid graph into so many stages, or into the fewest that fit the limits.
 
     Of all ways to cut it, the largest stage is as small as can be; among those the first cuts
-    come early. Every node is computed by one stage, but for constants and views of inputs, which
-    those make that need them. Raises PlanError `too_few_cuts`, `boundary_too_large`,
-    `stage_too_large`, `wrong_count` or `wrong_measure`, with a sentence that says what is too
-    large.
+    come early. Every node that an output comes of is computed by one stage, but for constants and
+    views of inputs, which those make that need them. Raises PlanError `too_few_cuts`,
+    `boundary_too_large`, `stage_too_large`, `wrong_count` or `wrong_measure`, with a sentence that
+    says what is too large.
     """
     if measure not in ("flops", "bytes"):
         raise PlanError("wrong_measure", "Stages are measured in flops or in bytes.")
@@ -153,7 +154,7 @@ class _Cutting:
         """The stages between these borders, each wired to those before it."""
         made: dict[int, Source] = {}
         parts = []
-        for number, (start, end) in enumerate(zip(borders, borders[1:], strict=False)):
+        for number, (start, end) in enumerate(pairwise(borders)):
             nodes, outputs = self._content(start, end)
             parts.append(extract(self.whole, nodes, outputs, made))
             made |= {value: Source(number, place) for place, value in enumerate(outputs)}
