@@ -7,7 +7,7 @@ from typing import Any
 
 import gpugoblin.array as core
 from gpugoblin.arrays.axes import whole
-from gpugoblin.arrays.building import LIMITS, apply_all, array_of, common_home
+from gpugoblin.arrays.building import apply_all, array_of, common_home
 from gpugoblin.arrays.dtypes import by_name
 from gpugoblin.arrays.evaluation import in_order, record
 from gpugoblin.arrays.origin import at, users_line
@@ -49,8 +49,6 @@ def repeat(n: int, body: Body, /, *state: core.Array) -> Any:
     recorded = record(outputs, [*starts, *constants])
     home = common_home([*given, *results])
     operands = [*given, *(core.of_value(home, each) for each in constants)]
-    if len(operands) > LIMITS.placeholders:
-        raise BadArgument(f"A body uses at most {LIMITS.placeholders:,} arrays.")
     made = apply_all("repeat", operands, {"count": count, "body": recorded.graph})
     loop = made[0].value.source
     assert isinstance(loop, Applied)  # noqa: S101
