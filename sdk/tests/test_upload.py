@@ -122,7 +122,7 @@ def test_row_21_memory_stays_near_the_input(lab: gpugoblin.Lab, fake: FakeLab) -
 
 def test_bad_arrays_are_refused_before_anything_is_sent(lab: gpugoblin.Lab, fake: FakeLab) -> None:
     count = len(fake.requests)
-    for bad in (numpy.ones(3, int), numpy.array([{}]), [1.0]):
+    for bad in (numpy.ones(3, bool), numpy.ones(3, complex), numpy.array([{}]), [1.0]):
         with pytest.raises((errors.DtypeUnsupported, errors.BadArray)):
             lab.array(bad)
     assert len(fake.requests) == count

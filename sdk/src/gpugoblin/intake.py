@@ -18,7 +18,7 @@ PROTOCOLS = ("__array_interface__", "__array__", "__array_struct__", "__dlpack__
 
 
 def as_numpy(x: Any) -> NDArray[Any]:
-    """`x` as a numpy array of float32 or float64, without a copy where that is possible.
+    """`x` as a numpy array of a type that labs multiply, without a copy where that is possible.
 
     Raises `BadArray` for what is no array and `DtypeUnsupported` for other element types.
     """
