@@ -69,6 +69,7 @@ def test_nothing_is_added_by_hand_but_what_is_meant_to_be(desk: Client, role: Ro
             continue
         added = {"research_access.savedreply": frozenset({Role.REVIEWER})}
         added["workunits.switch"] = frozenset({Role.OPERATOR})
+        added["workunits.incident"] = frozenset({Role.OPERATOR})
         allowed = name in added and opens(role, added[name])
         assert desk.get(address).status_code == (200 if allowed else 403), name
 

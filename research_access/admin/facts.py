@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from goblin_wire.states import RequestState
 from gpugoblin_site import readable
 from research_access.admin import decide, forms, viewing
-from research_access.admin.flags import lasting_flags, standing
+from research_access.admin.flags import lasting_flags, naming, standing
 from research_access.admin.history import items_of, mails_of
 from research_access.admin.people import address_of, called, language_of
 from research_access.admin.undoing import Standing, standing_of
@@ -30,8 +32,10 @@ def facts_of(request: AccessRequest, reviewer: Account) -> dict[str, Any]:
     last = decisions[-1] if decisions else None
     mails = mails_of(decisions)
     looking = viewing.others([request], reviewer).get(request.pk, [])
-    earlier, neighbours = _other_requests(request)
-    flags = lasting_flags([request], reviewer, {request.account_id: standing(everything)})
+    earlier, neighbours, named_by = _other_requests(request)
+    decided = {request.account_id: standing(everything)}
+    same = {request.institution_search: named_by}
+    flags = lasting_flags([request], reviewer, decided, same)
     return {
         "row": request,
         "person": called(request.account),
@@ -117,16 +121,20 @@ def _decisions_about(account: Account) -> list[Decision]:
 
 def _other_requests(
     request: AccessRequest,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Other requests of the person, and those of others of the same institution, each with the
-    newest first; one query."""
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    """Other requests of the person, those of others of the same institution, each with the newest
+    first, and how many accounts name the institution; one query."""
+    institution = request.institution_search or None
+    named_by = naming().filter(institution_search=institution).values("accounts")
     sent = AccessRequest.objects.exclude(state=RequestState.DRAFT.value).order_by("-id")
+    sent = sent.annotate(named_by=Coalesce(Subquery(named_by), 1))
     earlier = sent.filter(account=request.account_id).exclude(pk=request.pk)[:EARLIER]
-    named = sent.filter(institution_search=request.institution_search or None)
+    named = sent.filter(institution_search=institution)
     neighbours = named.exclude(account=request.account_id)[:NEIGHBOURS]
     rows = sorted(earlier.union(neighbours, all=True), key=lambda row: -row.pk)
     own = [_short(row) for row in rows if row.account_id == request.account_id]
-    return own, [_short(row) for row in rows if row.account_id != request.account_id]
+    others = [row for row in rows if row.account_id != request.account_id]
+    return own, [_short(row) for row in others], others[0].named_by if others else 1
 
 
 def _short(row: AccessRequest) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -32,16 +33,19 @@ def flags_of(requests: Sequence[AccessRequest], reviewer: Account) -> dict[int, 
     """The flags of each request, by its number: three queries for a whole page. The accounts'
     persons must be loaded."""
     looking = viewing.others(requests, reviewer)
-    lasting = lasting_flags(requests, reviewer, _earlier(requests))
+    same = _of_same_institution(requests)
+    lasting = lasting_flags(requests, reviewer, _earlier(requests), same)
     return {row.pk: [*_open(looking.get(row.pk, [])), *lasting[row.pk]] for row in requests}
 
 
 def lasting_flags(
-    requests: Sequence[AccessRequest], reviewer: Account, earlier: Mapping[int, list[Decision]]
+    requests: Sequence[AccessRequest],
+    reviewer: Account,
+    earlier: Mapping[int, list[Decision]],
+    same: Mapping[str, int],
 ) -> dict[int, list[Flag]]:
-    """All flags but who has a request open, with one query. `earlier`: the decisions about requests
-    of each account, with their requests, in their order."""
-    same = _of_same_institution(requests)
+    """All flags but who has a request open. `earlier`: what was decided about requests of each
+    account and stands, in its order. `same`: how many accounts name an institution, folded."""
     return {
         row.pk: [
             *_own(row, reviewer),
@@ -56,13 +60,14 @@ def lasting_flags(
 def _of_same_institution(requests: Sequence[AccessRequest]) -> dict[str, int]:
     """How many accounts name the institution."""
     names = {row.institution_search for row in requests} - {""}
-    rows = (
-        AccessRequest.objects.filter(institution_search__in=names)
-        .exclude(state=RequestState.DRAFT.value)
-        .values_list("institution_search")
-        .annotate(Count("account", distinct=True))
-    )
-    return dict(rows)
+    rows = naming().filter(institution_search__in=names)
+    return dict(rows.values_list("institution_search", "accounts"))
+
+
+def naming() -> QuerySet[Any, Any]:
+    """Institutions, folded, with how many accounts name them in what they have sent."""
+    sent = AccessRequest.objects.exclude(state=RequestState.DRAFT.value).order_by()
+    return sent.values("institution_search").annotate(accounts=Count("account", distinct=True))
 
 
 def _earlier(requests: Sequence[AccessRequest]) -> dict[int, list[Decision]]:
