@@ -65,10 +65,14 @@ class Chart:
     kind: str = "bars"
     unit: str = "number"
     first: str | Promise = field(default=_("Time"))
+    short: Sequence[str] = ()
+    """The labels as the axis writes them, where they differ."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("bars", "lines") or self.unit not in UNITS:
             raise ValueError(f"no such chart: {self.kind} of {self.unit}")
+        if self.short and len(self.short) != len(self.labels):
+            raise ValueError("every label needs its short form")
         if any(len(each.values) != len(self.labels) for each in self.series):
             raise ValueError("every series needs a value for every label")
 
@@ -81,6 +85,12 @@ def hours(moments: Sequence[datetime]) -> list[str]:
         clock = date_format(local, "H:i")
         labels.append(f"{_day(local)} {clock}" if local.hour == 0 else clock)
     return labels
+
+
+def hours_at_axis(moments: Sequence[datetime]) -> list[str]:
+    """The same short: where a day begins, its name stands for midnight."""
+    local = [timezone.localtime(moment) for moment in moments]
+    return [_day(each) if each.hour == 0 else date_format(each, "H:i") for each in local]
 
 
 def days(moments: Sequence[date]) -> list[str]:

@@ -16,6 +16,8 @@ HEIGHT = 220
 """Pixels of the whole picture: the plot, and the labels below it."""
 TOP, BOTTOM = 12, 188
 MOST_LABELS = 5
+SIDE, LETTER = 14, 8
+"""Pixels beside the words at the side, and of one of their letters."""
 GRID_LINES = 4
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROUND_SECONDS = (
@@ -49,11 +51,12 @@ class Line(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A word below the plot."""
+    """A word below the plot; every other one is `between`, and left out where room is scarce."""
 
     x: float
     text: str
     anchor: str
+    between: bool
 
 
 class Mark(NamedTuple):
@@ -95,6 +98,11 @@ class Drawing:
     height: int = HEIGHT
     bottom: int = BOTTOM
     text_y: int = BOTTOM + 20
+
+    @property
+    def scale(self) -> int:
+        """Pixels that the words at the side need, drawn in a font of 13 pixels."""
+        return SIDE + LETTER * max(len(line.text) for line in self.grid)
 
 
 def draw(chart: Chart) -> Drawing:
@@ -176,12 +184,13 @@ def _title(chart: Chart, series: Series, at: int, value: float) -> str:
 def _labels(chart: Chart) -> list[Label]:
     count = len(chart.labels)
     every = max(1, math.ceil(count / MOST_LABELS))
-    labels = []
+    words = chart.short or chart.labels
+    labels: list[Label] = []
     for at in range(0, count, every):
         middle = _middle(chart, at)
         anchor = "start" if middle < 8 else "end" if middle > 92 else "middle"
         edge = {"start": 0.0, "end": 100.0, "middle": middle}[anchor]
-        labels.append(Label(edge, chart.labels[at], anchor))
+        labels.append(Label(edge, words[at], anchor, between=len(labels) % 2 == 1))
     return labels
 
 

@@ -39,8 +39,11 @@ def amount_of_bytes(value: float, *, short: bool = False) -> str:
 
 
 def duration(value: timedelta | float) -> str:
-    """A span of time in its two largest units: `3 min 20 s`."""
-    seconds = round(value.total_seconds() if isinstance(value, timedelta) else value)
+    """A span of time in its two largest units: `3 min 20 s`; below a second `< 1 s`."""
+    exact = value.total_seconds() if isinstance(value, timedelta) else value
+    if 0 < exact < 1:
+        return f"<{SPACE}1{SPACE}{_TIMES[-1]}"
+    seconds = round(exact)
     minutes, second = divmod(max(seconds, 0), 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)

@@ -31,6 +31,7 @@ from goblin_wire.tokens import Scope
 from research_access import services as access
 from research_access.models import Lab, ProposalState, SavedReply
 from research_access.services.invitations import token_hash
+from research_access.services.rules import DEFAULT_DAILY_FLOPS
 from tests.browser.people import cookies_of
 from workunits import incidents, switches
 from workunits.models import Host, LabNode, SwitchKind
@@ -151,6 +152,7 @@ def requests_of(world: World, reviewer: Account) -> Lab:
         if state != "draft":
             access.submit_request(request, account)
         world.facts[f"request_{state}"] = str(request.key)
+        world.facts[f"request_{state}_row"] = str(request.pk)
     access.reply(
         made["submitted"],
         world.people["applicant-submitted"],
@@ -183,7 +185,8 @@ def proposals_of(world: World, reviewer: Account) -> None:
 def lab_of(world: World) -> Lab:
     """The researcher's lab with a second member, a token and an invitation."""
     owner = world.people["researcher"]
-    lab = access.create_lab(owner, "Phòng Vật lý tính toán")
+    # Half of what was approved, so that another lab can be opened.
+    lab = access.create_lab(owner, "Phòng Vật lý tính toán", DEFAULT_DAILY_FLOPS // 2)
     access.add_member(lab, world.person("member", "Đỗ Thùy Dương"), by=owner)
     accounts.issue_token(owner, Scope.LAB, lab=lab, label="máy chủ trong phòng")
     world.facts["lab"] = str(lab.key)

@@ -89,9 +89,25 @@ def test_hours_are_those_of_the_reader() -> None:
     moments = [datetime(2026, 11, 30, 15, tzinfo=UTC) + timedelta(hours=at) for at in range(3)]
     with translation.override("vi"), timezone.override(ZoneInfo("Asia/Ho_Chi_Minh")):
         assert charts.hours(moments) == ["22:00", "23:00", "1/12 00:00"]
+        assert charts.hours_at_axis(moments) == ["22:00", "23:00", "1/12"]
     with translation.override("en"), timezone.override(ZoneInfo("UTC")):
         assert charts.hours(moments) == ["15:00", "16:00", "17:00"]
         assert charts.days([date(2026, 12, 1)]) == ["1 Dec"]
+
+
+def test_the_axis_is_short_and_has_words_that_a_phone_leaves_out() -> None:
+    labels = [f"1 Dec {at:02}:00" for at in range(24)]
+    values = Series("x", [1.0] * 24)
+    drawing = plotting.draw(Chart("a", labels, [values], short=[str(at) for at in range(24)]))
+    assert [each.text for each in drawing.labels] == ["0", "5", "10", "15", "20"]
+    assert [each.between for each in drawing.labels] == [False, True, False, True, False]
+    assert drawing.rows[1].label == "1 Dec 01:00"
+
+
+def test_the_words_at_the_side_have_the_room_that_they_need() -> None:
+    narrow, wide = plotting.draw(chart(3)), plotting.draw(chart(3e12, unit="flops"))
+    assert narrow.scale < 40
+    assert wide.scale > plotting.LETTER * len("3 TFLOP")
 
 
 def test_the_picture_passes_a_strict_policy_and_escapes() -> None:
@@ -112,3 +128,5 @@ def test_what_does_not_fit_together_is_refused() -> None:
         Chart("x", ["a"], [Series("y", [1, 2])])
     with pytest.raises(ValueError, match="no such chart"):
         Chart("x", ["a"], [Series("y", [1])], kind="pie")
+    with pytest.raises(ValueError, match="short form"):
+        Chart("a", ["b"], [Series("c", [1.0])], short=["d", "e"])

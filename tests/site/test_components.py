@@ -94,11 +94,20 @@ def test_shown_code_is_escaped_and_copied_line_by_line() -> None:
     assert '<span class="comment"># &lt;i&gt;' in told
     text = render_to_string("components/copy.html", {"text": "a <b>\nc"})
     assert "a &lt;b&gt;" in text
+    text = render_to_string("components/copy.html", {"text": "join --site http://a/?b&c"})
+    assert '>join <span class="word">--site</span> http://a/?b&amp;c</span>' in text
+
+
+def test_names_in_ticks_are_code_and_a_tick_alone_stays() -> None:
+    assert rendered("{{ said|ticks }}", said="as `a<b`, not c") == "as <code>a&lt;b</code>, not c"
+    assert rendered("{{ said|ticks }}", said="a ` b <") == "a ` b &lt;"
 
 
 def test_a_menu_says_where_one_is() -> None:
     here = [entry.label for entry in menu.entries("public", "/data/") if entry.current]
     assert [str(label) for label in here] == ["Your data"]
+    below = [entry.current for entry in menu.entries("own", "/access/new/")]
+    assert below == ["", "", "", "true", "", ""]
     for name in menu.MENUS:
         assert all(entry.url.startswith("/") for entry in menu.entries(name, ""))
 

@@ -50,6 +50,8 @@ def test_bytes_go_by_1024() -> None:
     ("seconds", "english", "vietnamese"),
     [
         (0, "0 s", "0 giây"),
+        (0.004, "< 1 s", "< 1 giây"),
+        (0.7, "< 1 s", "< 1 giây"),
         (59.4, "59 s", "59 giây"),
         (60, "1 min", "1 phút"),
         (200, "3 min 20 s", "3 phút 20 giây"),

@@ -62,17 +62,19 @@ class NetworkStatus:
     def chart(self) -> Chart:
         """The hours as bars."""
         verified = Series(_("Verified"), [int(hour.flops) for hour in self.hours])
-        labels = charts.hours([hour.hour for hour in self.hours])
         title = _("Verified operations by the hour")
-        return Chart(title, labels, [verified], unit="flops", first=_("Hour"))
+        return self._chart(title, verified, unit="flops")
 
     @property
     def machines_chart(self) -> Chart:
         """The most machines that were on line in each hour."""
         machines = Series(_("Machines"), [hour.machines for hour in self.hours])
-        labels = charts.hours([hour.hour for hour in self.hours])
-        title = _("Machines on line, the most in each hour")
-        return Chart(title, labels, [machines], first=_("Hour"))
+        return self._chart(_("Machines on line, the most in each hour"), machines)
+
+    def _chart(self, title: str, series: Series, unit: str = "number") -> Chart:
+        at = [hour.hour for hour in self.hours]
+        axis = charts.hours_at_axis(at)
+        return Chart(title, charts.hours(at), [series], unit=unit, first=_("Hour"), short=axis)
 
     @property
     def at(self) -> datetime | None:

@@ -10,11 +10,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Entry(NamedTuple):
-    """A line of a menu; `current` where the reader is on that very page."""
+    """A line of a menu; `current` is `page` on that very page, `true` below it, else empty."""
 
     url: str
     label: str | Promise
-    current: bool
+    current: str
 
 
 MENUS: dict[str, list[tuple[str, str | Promise]]] = {
@@ -47,4 +47,10 @@ MENUS: dict[str, list[tuple[str, str | Promise]]] = {
 def entries(menu: str, path: str) -> list[Entry]:
     """The lines of a menu as seen from the page at `path`."""
     found = ((reverse(name), label) for name, label in MENUS[menu])
-    return [Entry(url, label, url == path) for url, label in found]
+    return [Entry(url, label, _current(url, path)) for url, label in found]
+
+
+def _current(url: str, path: str) -> str:
+    if url == path:
+        return "page"
+    return "true" if path.startswith(url) else ""

@@ -9,7 +9,7 @@ from django import template
 from django.template import Context
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from gpugoblin_site import charts, drawings, plotting, readable
@@ -25,6 +25,8 @@ _ICONS = {
     )
     for kind, path in drawings.ICONS.items()
 }
+_OPTION = '<span class="word">{}</span>'
+_CODE = "<code>{}</code>"
 _KINDS = {"success": "done", "warning": "waiting", "error": "refused"}
 
 
@@ -106,6 +108,26 @@ def number(value: float, places: int = 0) -> str:
 def lines(text: str) -> list[str]:
     """The lines of a text; what was safe stays so."""
     return [mark_safe(line) if isinstance(text, SafeString) else line for line in text.split("\n")]  # noqa: S308
+
+
+@register.filter
+def unbroken(line: str) -> str:
+    """A line of a command whose options are not broken after a hyphen; what was safe stays so."""
+    if isinstance(line, SafeString):
+        return line
+    marked = ((_OPTION if word.startswith("-") else "{}", word) for word in line.split(" "))
+    return mark_safe(" ".join(format_html(form, word) for form, word in marked))  # noqa: S308
+
+
+@register.filter
+def ticks(text: str) -> str:
+    """A text with `names` in ticks, as code."""
+    parts = enumerate(text.split("`"))
+    if text.count("`") % 2:
+        return text
+    return format_html_join(
+        "", "{}", ((format_html(_CODE if at % 2 else "{}", part),) for at, part in parts)
+    )
 
 
 @register.filter
