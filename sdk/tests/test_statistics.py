@@ -26,6 +26,7 @@ def _zeros(*shape: int, dtype: Any = "float64") -> Any:
         (lambda: xp.sum(_zeros(2, 2), axis=(0, -2)), errors.BadArgument, "named twice"),
         (lambda: xp.mean(_zeros(2, dtype="int64")), errors.DtypeUnsupported, "floats"),
         (lambda: xp.var(_zeros(2), correction="1"), errors.BadArgument, "correction"),
+        (lambda: xp.std(_zeros(2), correction=float("nan")), errors.BadArgument, "finite"),
         (lambda: xp.max(_zeros(0)), errors.ShapeMismatch, "nothing to choose"),
         (lambda: xp.argmin(_zeros(3, 0), axis=1), errors.ShapeMismatch, "nothing to choose"),
         (lambda: xp.argmax(_zeros(2, dtype=bool)), errors.DtypeUnsupported, "argmax"),

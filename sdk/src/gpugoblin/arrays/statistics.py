@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gpugoblin.array as core
@@ -85,8 +86,8 @@ def _deviation(
     name: str, x: core.Array, axis: Axes, correction: float, *, keepdims: bool
 ) -> core.Array:
     array = of_kind(name, array_of(x), FLOATING)
-    if type(correction) not in (int, float):
-        raise BadArgument(f"correction must be a Python number, not {type(correction).__name__}.")
+    if type(correction) not in (int, float) or not math.isfinite(correction):
+        raise BadArgument(f"correction must be a finite Python number, not {correction!r}.")
     return apply(
         name,
         array,
