@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +153,22 @@ def test_row_35_a_large_array_is_not_pulled_in_and_a_small_one_is() -> None:
     assert numpy.asarray(small, dtype=numpy.float32).dtype == numpy.float32
     with pytest.raises(TypeError, match="copy=False"):
         numpy.asarray(small, copy=False)
+
+
+def test_numpys_methods_are_functions_and_the_error_says_which() -> None:
+    lazy = gpugoblin.assume((2, 2))
+    with pytest.raises(AttributeError, match=r"'sum'; it is a function here: gpugoblin\.xp\.sum"):
+        lazy.sum()
+    with pytest.raises(AttributeError, match=r"no attribute 'flags'\.$"):
+        lazy.flags  # noqa: B018
+    assert not hasattr(lazy, "__array_interface__")
+
+
+def test_copies_are_names_for_the_same_value() -> None:
+    lazy = xp.ones(2)
+    shallow, deep = copy.copy(lazy), copy.deepcopy([lazy])[0]
+    lazy[0] = 5.0
+    assert shallow.compute().tolist() == deep.compute().tolist() == [1.0, 1.0]
 
 
 def test_an_array_knows_its_size_without_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -197,6 +198,28 @@ def test_sixteen_bits_promote_to_more_and_not_to_one_another() -> None:
 def test_numbers_that_do_not_go_with_an_array(dtype: str, number: Any, kind: type) -> None:
     with pytest.raises(kind):
         xp.ones(2, dtype=dtype) + number
+
+
+X, Y = xp.ones(2, dtype=xp.float32), xp.ones(3, dtype=xp.int8)
+APART: list[tuple[Callable[[], Any], type, str]] = [
+    (lambda: X + Y, TypeError, "add(float32[2], int8[3])"),
+    (lambda: X[None, :1] * xp.ones((1, 3), dtype="float32") > X, ValueError,
+     "greater(float32[1, 3], float32[2])"),
+    (lambda: 0.5 * Y, TypeError, "multiply(0.5, int8[3])"),
+    (lambda: Y + 1000, ValueError, "add(int8[3], 1000)"),
+    (lambda: X + numpy.array([1, 2]), TypeError, "add(float32[2], numpy int64[2])"),
+    (lambda: xp.where(Y > 0, X, 1.0), ValueError, "where(bool[3], float32[2], 1.0)"),
+    (lambda: X @ Y, TypeError, "matmul(float32[2], int8[3])"),
+    (lambda: xp.concat([X, X[None]]), ValueError, "concat(float32[2], float32[1, 2])"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("use", "kind", "call"), APART)
+def test_what_does_not_go_together_is_refused_with_the_call_and_its_line(
+    use: Callable[[], Any], kind: type[Exception], call: str
+) -> None:
+    with pytest.raises(kind, match=rf"^{re.escape(call)}, at .*test_elementwise\.py:\d+: "):
+        use()
 
 
 def test_functions_name_themselves_and_what_they_take() -> None:

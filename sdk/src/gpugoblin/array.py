@@ -14,7 +14,7 @@ from gpugoblin import cards, words
 from gpugoblin.arrays import operators, products
 from gpugoblin.arrays.dtypes import Dtype, as_dtype, by_name
 from gpugoblin.arrays.origin import at, users_line
-from gpugoblin.arrays.values import Leaf, Product, Source, Value, leaf_of
+from gpugoblin.arrays.values import Applied, Leaf, Product, Source, Value, leaf_of
 from gpugoblin.errors import BadArgument, NotComputed, TooLarge
 from opgraph.tensors import TensorType
 
@@ -280,6 +280,21 @@ class Array(operators.Operators):
     def __contains__(self, value: Any) -> bool:
         raise NotComputed(self._refusal("`in`"))
 
+    def __copy__(self) -> Array:
+        return of_value(self.home, self.value)
+
+    def __deepcopy__(self, _memo: Any) -> Array:
+        """As `copy.copy`: values never change."""
+        return of_value(self.home, self.value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Says where numpy's methods are. Raises AttributeError."""
+        from gpugoblin import xp
+
+        there = not name.startswith("_") and callable(getattr(xp, name, None))
+        hint = f"; it is a function here: gpugoblin.xp.{name}(x)" if there else ""
+        raise AttributeError(f"An Array has no attribute {name!r}{hint}.")
+
     def __repr__(self) -> str:
         return (
             f"<gpugoblin.Array {self.source.label}: {words.shape(self.shape)} {self.dtype},"
@@ -294,10 +309,12 @@ class Array(operators.Operators):
         return cards.card(self.source.label, _standing(self), "calm", "", rows)
 
     def _refusal(self, what: str) -> str:
+        made = self.source.application if isinstance(self.source, Applied) else None
+        written = f" {made}{at(made.line)}," if made else f" {self.source.label},"
         return (
-            f"{what} needs the numbers, which are not computed{at(users_line())}. Compute the array"
-            " first: .compute() gives a numpy array. For a choice by element write"
-            " gpugoblin.xp.where."
+            f"{what}{at(users_line())} needs the numbers of{written} which are not computed."
+            " Compute the array first: .compute() gives a numpy array. For a choice by element"
+            " write gpugoblin.xp.where."
         )
 
 

@@ -14,7 +14,7 @@ import gpugoblin.local as local
 from gpugoblin import words
 from gpugoblin.arrays import dtypes
 from gpugoblin.arrays.dtypes import BOOL, FLOATING, INTEGRAL
-from gpugoblin.arrays.origin import users_line
+from gpugoblin.arrays.origin import at, users_line
 from gpugoblin.arrays.values import Application, Applied, Value
 from gpugoblin.errors import BadArgument, DtypeUnsupported, NotComputed, ShapeMismatch, TooLarge
 from opgraph.catalogue import OPERATORS
@@ -62,7 +62,7 @@ def apply_all(
 
 
 def _in_users_words(operator: str, types: Sequence[TensorType], error: GraphError) -> Exception:
-    given = f"{operator}({', '.join(map(str, types))}): {error.message}"
+    given = f"{operator}({', '.join(map(str, types))}){at(users_line())}: {error.message}"
     kind = {"wrong_shape": ShapeMismatch, "wrong_dtype": DtypeUnsupported}
     return kind.get(error.code, BadArgument)(given)
 
@@ -217,6 +217,30 @@ def cast(x: core.Array, dtype: str) -> core.Array:
     if "float32" not in (has, dtype) and (has in HALVES or dtype in HALVES):
         x = apply("astype", x, dtype="float32")
     return apply("astype", x, dtype=dtype)
+
+
+def paired(name: str, *operands: Any) -> list[core.Array]:
+    """Arrays of one type and shape from operands of which some may be Python numbers.
+
+    What doesn't go together is refused with the call, as `add(float32[2], int64[2])`, and its line.
+    """
+    try:
+        return same_shape(*same_type(*arrays_of(*operands)))
+    except (BadArgument, DtypeUnsupported, NotComputed, ShapeMismatch) as error:
+        raise type(error)(f"{called(name, operands)}: {error.detail}") from None
+
+
+def called(name: str, operands: Sequence[Any]) -> str:
+    """A call in the user's words: operands by their types, and the line."""
+    given = ", ".join(str(each.type) if isinstance(each, core.Array) else _shown(each)
+                      for each in operands)  # fmt: skip
+    return f"{name}({given}){at(users_line())}"
+
+
+def _shown(operand: Any) -> str:
+    if isinstance(operand, numpy.ndarray):
+        return f"numpy {operand.dtype}{list(operand.shape)}"
+    return f"{operand!r:.40}" if type(operand) in SCALARS else type(operand).__name__
 
 
 def same_type(*arrays: core.Array) -> list[core.Array]:

@@ -14,15 +14,17 @@ from gpugoblin.arrays.building import (
     apply,
     array_of,
     arrays_of,
+    called,
     constant,
     default_dtype,
     of_kind,
+    paired,
     same_shape,
     same_type,
     scalar,
 )
 from gpugoblin.arrays.dtypes import ALL, BOOL, FLOATING, INTEGRAL, NUMERIC
-from gpugoblin.errors import DtypeUnsupported
+from gpugoblin.errors import DtypeUnsupported, ShapeMismatch
 
 One = Callable[["core.Array"], "core.Array"]
 Two = Callable[[Operand, Operand], "core.Array"]
@@ -59,9 +61,8 @@ def _tested(name: str, for_integers: bool, words: str) -> One:
 
 def _two(name: str, operator: str, kinds: frozenset[str], words: str) -> Two:
     def function(x1: Operand, x2: Operand, /) -> core.Array:
-        left, right = same_type(*arrays_of(x1, x2))
-        of_kind(name, left, kinds)
-        return apply(operator, *same_shape(left, right))
+        left, right = paired(name, x1, x2)
+        return apply(operator, of_kind(name, left, kinds), right)
 
     return _named(function, name, words)
 
@@ -163,7 +164,7 @@ def pow(x1: Operand, x2: Operand, /) -> core.Array:  # noqa: A001
     """x1 to the power of x2; integers wrap, and a negative exponent of theirs fails."""
     if type(x2) is int and x2 == 2 and isinstance(x1, core.Array):
         return apply("square", of_kind("pow", x1, NUMERIC))
-    left, right = same_shape(*same_type(*arrays_of(x1, x2)))
+    left, right = paired("pow", x1, x2)
     of_kind("pow", left, NUMERIC)
     return apply("pow" if left.type.dtype in FLOATING else "integer_power", left, right)
 
@@ -187,7 +188,7 @@ def nextafter(x1: Operand, x2: Operand, /) -> core.Array:
 
     float32 numbers below 2^-126 may read as 0 on some machines of the network.
     """
-    x, towards = same_shape(*same_type(*arrays_of(x1, x2)))
+    x, towards = paired("nextafter", x1, x2)
     form = _FORMATS[of_kind("nextafter", x, frozenset(_FORMATS)).type.dtype]
     size, up = abs(x), towards > x
     # Below twice the smallest normal number floats are equally far apart.
@@ -269,8 +270,11 @@ def where(condition: core.Array, x1: Operand, x2: Operand, /) -> core.Array:
         name = max((default_dtype(each) for each in (x1, x2)), key=_WIDER.index)
         left, right = scalar(x1, name), scalar(cast("Scalar", x2), name)
     else:
-        left, right = same_type(*arrays_of(x1, x2))
-    return apply("where", *same_shape(chosen, left, right))
+        left, right = paired("where", x1, x2)
+    try:
+        return apply("where", *same_shape(chosen, left, right))
+    except ShapeMismatch as error:
+        raise ShapeMismatch(f"{called('where', (chosen, x1, x2))}: {error.detail}") from None
 
 
 __all__ = [

@@ -8,13 +8,14 @@ from gpugoblin.arrays.building import (
     apply,
     broadcast,
     broadcast_shape,
+    called,
     common_home,
     of_kind,
     same_type,
 )
 from gpugoblin.arrays.dtypes import NUMERIC
 from gpugoblin.arrays.values import Product
-from gpugoblin.errors import ShapeMismatch
+from gpugoblin.errors import DtypeUnsupported, ShapeMismatch
 
 
 def product(left: core.Array, right: core.Array) -> core.Array:
@@ -35,7 +36,10 @@ def matmul(x1: core.Array, x2: core.Array, /) -> core.Array:
     The axes before broadcast; a vector is a row on the left and a column on the right. Integers
     wrap modulo 2^w. Raises `ShapeMismatch` and `DtypeUnsupported`.
     """
-    left, right = same_type(of_kind("matmul", x1, NUMERIC), of_kind("matmul", x2, NUMERIC))
+    try:
+        left, right = same_type(of_kind("matmul", x1, NUMERIC), of_kind("matmul", x2, NUMERIC))
+    except DtypeUnsupported as error:
+        raise DtypeUnsupported(f"{called('matmul', (x1, x2))}: {error.detail}") from None
     _check_lengths(left.shape, right.shape)
     row, column = left.ndim == 1, right.ndim == 1
     if row:
