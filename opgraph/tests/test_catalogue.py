@@ -72,7 +72,7 @@ def test_a_product_in_blocks_of_rows_adds_every_row(m: int) -> None:
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int64"])
 def test_the_bound_of_scratch_holds_and_grows(dtype: str) -> None:
-    sizes = [1, 3, 100, 511, 512, 513, 2048, 5000, 70_000]
+    sizes = [1, 3, 100, 256, 257, 511, 512, 513, 2048, 5000, 70_000]
     for m in sizes:
         bounds = [most_product_scratch(m, 64, n, 2, dtype) for n in sizes]
         assert bounds == sorted(bounds)

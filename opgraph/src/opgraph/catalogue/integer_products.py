@@ -1,9 +1,9 @@
 """Exact products of integer matrices modulo 2^w by BLAS, which only knows floats.
 
-numpy multiplies integers without BLAS, fifty times slower. Here integers are cut into digits so
-small that every sum of their products is an integer below 2^53, which float64 holds exactly
-(2^24 and float32 for the smallest). Order of summation, threads and fused multiply-adds cannot
-change such a sum, so the bits are the same on every machine.
+numpy multiplies integers without BLAS, about a hundred times slower than float32. Here integers are
+cut into digits so small that every sum of their products is an integer below 2^53, which float64
+holds exactly (2^24 and float32 for the smallest). Order of summation, threads and fused
+multiply-adds cannot change such a sum, so the bits are the same on every machine.
 
 Digits are balanced: x = sum_i d_i 2^(22 i) with -2^21 <= d_i < 2^21, so that 2,048 products of two
 of them stay within 2^53. Products of digits i and j count 2^(22 (i + j)), which is 0 modulo 2^w for
@@ -25,10 +25,12 @@ DIGIT_BITS = 22
 DEPTH = 2048
 """Products of digits in one sum: 2^21 2^21 2^11 = 2^53."""
 EXACT, EXACT_SINGLE = 2**53, 2**24
-SINGLE_DEPTH = 1024
-"""With int8 in float32: 2^7 2^7 2^10 = 2^24."""
+SINGLE_DEPTH, LEAST_SINGLE_DEPTH = 1024, 256
+"""Products in one float32: 2^7 2^7 2^10 = 2^24 of int8, 258 of uint8; below, float64 is faster."""
 ROWS, COLUMNS = 512, 2048
 """Of the result at a time: what is lent for it does not grow beyond 51 MiB."""
+FEW_COLUMNS, MOST_DIGITS = 256, 3
+"""Of so few columns all digits are held at once, so that those of the left are taken once each."""
 STRIP = 1 << 15
 """Elements that are converted at a time: 256 KiB stay in the processor's cache."""
 SHORTEST, SMALLEST = 32, 1 << 18
@@ -44,8 +46,14 @@ def is_worth_it(m: int, k: int, n: int) -> bool:
 
 def product_scratch(m: int, k: int, n: int) -> int:
     """Bytes that `add_product` wants lent; grows with each of m, k and n."""
+    return 8 * sum(_words(m, k, n))
+
+
+def _words(m: int, k: int, n: int) -> tuple[int, int, int, int]:
+    """Elements of 8 bytes: for digits of the left and of the right, for sums, for conversion."""
     rows, depth, columns = min(m, ROWS), min(k, DEPTH), min(n, COLUMNS)
-    return 8 * (rows * depth + depth * columns + rows * columns + _strip(depth, columns))
+    held = depth * max(columns, MOST_DIGITS * min(n, FEW_COLUMNS))
+    return rows * depth, held, rows * columns, max(STRIP, depth, columns)
 
 
 def add_product(
@@ -69,16 +77,9 @@ class _Room:
 
     def __init__(self, scratch: Array, m: int, k: int, n: int) -> None:
         self.rows, self.depth, self.columns = min(m, ROWS), min(k, DEPTH), min(n, COLUMNS)
-        words = scratch.view(numpy.float64)
-        ends = numpy.cumsum(
-            [
-                self.rows * self.depth,
-                self.depth * self.columns,
-                self.rows * self.columns,
-                _strip(self.depth, self.columns),
-            ]
-        )
-        self.left, self.right, self.partial, strip = numpy.split(words[: ends[-1]], ends[:-1])
+        ends = numpy.cumsum(_words(m, k, n))
+        words = scratch.view(numpy.float64)[: ends[-1]]
+        self.left, self.right, self.partial, strip = numpy.split(words, ends[:-1])
         self.strip = strip.view(numpy.int64)
 
 
@@ -95,8 +96,9 @@ class _Block:
         """Add the product; `largest`: bounds on the sizes of the elements."""
         bound = largest_left * largest_right
         depth = self.left.shape[1]
-        if bound * min(depth, SINGLE_DEPTH) <= EXACT_SINGLE:
-            for part in _spans(depth, SINGLE_DEPTH):
+        single = EXACT_SINGLE // max(1, bound)
+        if single >= min(depth, LEAST_SINGLE_DEPTH):
+            for part in _spans(depth, min(single, SINGLE_DEPTH)):
                 self._add_small(part, numpy.float32)
         elif bound * depth <= EXACT:
             self._add_small(slice(0, depth), numpy.float64)
@@ -112,16 +114,28 @@ class _Block:
             self._add_sums(rows, left, right, 0)
 
     def _add_digits(self, of_left: int, of_right: int, width: int) -> None:
-        for j in range(of_right):
-            right = _shaped(self.room.right, self.right.shape, numpy.float64)
-            _take_digit(self.right, j, right, self.room.strip)
+        at_once = min(of_right, len(self.room.right) // self.right.size)
+        for first in range(0, of_right, at_once):
+            digits = range(first, min(first + at_once, of_right))
+            rights = self._digits_of_right(digits)
             for rows in _spans(len(self.left), self.room.rows):
                 left = _shaped(self.room.left, self.left[rows].shape, numpy.float64)
                 for i in range(of_left):
-                    shift = DIGIT_BITS * (i + j)
-                    if shift < width:
+                    if DIGIT_BITS * (i + first) < width:
                         _take_digit(self.left[rows], i, left, self.room.strip)
-                        self._add_sums(rows, left, right, shift)
+                    for j, right in zip(digits, rights, strict=True):
+                        shift = DIGIT_BITS * (i + j)
+                        if shift < width:
+                            self._add_sums(rows, left, right, shift)
+
+    def _digits_of_right(self, digits: range) -> list[Array]:
+        found = []
+        for place, digit in enumerate(digits):
+            words = self.room.right[place * self.right.size :]
+            right = _shaped(words, self.right.shape, numpy.float64)
+            _take_digit(self.right, digit, right, self.room.strip)
+            found.append(right)
+        return found
 
     def _add_sums(self, rows: slice, left: Array, right: Array, shift: int) -> None:
         self.check()
@@ -156,11 +170,6 @@ def _digits(largest: int, width: int) -> int:
 
 def _largest(values: Array) -> int:
     return max(int(values.max(initial=0)), -int(values.min(initial=0)))
-
-
-def _strip(depth: int, columns: int) -> int:
-    """Elements of a strip: at least one row of whatever is converted."""
-    return max(STRIP, depth, columns)
 
 
 def _strips(shape: tuple[int, ...], buffer: Array) -> Iterator[tuple[slice, Array]]:
