@@ -57,7 +57,8 @@ def rms_norm(t: Translation, node: Node) -> int:
     return t.reshape(found, shape)
 
 
-def _along_channels(t: Translation, vector: int, shape: Sequence[int]) -> int:
+def along_channels(t: Translation, vector: int, shape: Sequence[int]) -> int:
+    """A vector along the second axis, spread to that shape."""
     rank = len(shape)
     return t.spread(t.reshape(vector, (1, t.shape(vector)[0], *(1,) * (rank - 2))), shape)
 
@@ -74,8 +75,8 @@ def instance_norm(t: Translation, node: Node) -> int:
     shape = t.shape(node[0])
     axes = tuple(range(2, len(shape)))
     plain = _standardised(t, node[0], axes, node.attribute("epsilon", 1e-5))
-    scaled = t("multiply", plain, _along_channels(t, node[1], shape))
-    return t("add", scaled, _along_channels(t, node[2], shape))
+    scaled = t("multiply", plain, along_channels(t, node[1], shape))
+    return t("add", scaled, along_channels(t, node[2], shape))
 
 
 def group_norm(t: Translation, node: Node) -> int:
@@ -84,15 +85,15 @@ def group_norm(t: Translation, node: Node) -> int:
     grouped = t.reshape(node[0], (n, groups, c // groups * math.prod(shape[2:])))
     plain = _standardised(t, grouped, (2,), node.attribute("epsilon", 1e-5))
     plain = t.reshape(plain, shape)
-    scaled = t("multiply", plain, _along_channels(t, node[1], shape))
-    return t("add", scaled, _along_channels(t, node[2], shape))
+    scaled = t("multiply", plain, along_channels(t, node[1], shape))
+    return t("add", scaled, along_channels(t, node[2], shape))
 
 
 def batch_norm(t: Translation, node: Node) -> int:
     if node.attribute("training_mode", 0):
         raise Unsupported("running statistics are a graph of their own")
     shape = t.shape(node[0])
-    scale, bias, mean, variance = (_along_channels(t, node[n], shape) for n in range(1, 5))
+    scale, bias, mean, variance = (along_channels(t, node[n], shape) for n in range(1, 5))
     rstd = t("rsqrt", t.plus(variance, node.attribute("epsilon", 1e-5)))
     plain = t("multiply", t("subtract", node[0], mean), rstd)
     return t("add", t("multiply", plain, scale), bias)
@@ -142,13 +143,14 @@ def _picked(t: Translation, node: Node, shares: int) -> int:
 
 
 # --- windows --------------------------------------------------------------------------------------
-def _padding(
+def padding(
     node: Node,
     sizes: Sequence[int],
     kernel: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[list[int], list[int]]:
+    """Before and after each axis of space."""
     count = len(sizes)
     auto = node.attribute("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
@@ -168,26 +170,30 @@ def _padding(
 
 
 def convolution(t: Translation, node: Node) -> int:
-    sizes = t.shape(node[0])[2:]
-    kernel = t.shape(node[1])[2:]
+    found = convolution_of(t, node, node[0], node[1])
+    bias = node.get(2)
+    if bias is None:
+        return found
+    return t("add", found, along_channels(t, bias, t.shape(found)))
+
+
+def convolution_of(t: Translation, node: Node, operand: int, weight: int) -> int:
+    """A convolution of these, as the attributes of the node say."""
+    sizes, kernel = t.shape(operand)[2:], t.shape(weight)[2:]
     count = len(sizes)
     strides = list(node.attribute("strides", [1] * count))
     dilations = list(node.attribute("dilations", [1] * count))
-    before, after = _padding(node, sizes, kernel, strides, dilations)
-    found = t(
+    before, after = padding(node, sizes, kernel, strides, dilations)
+    return t(
         "convolution",
-        node[0],
-        node[1],
+        operand,
+        weight,
         strides=tuple(strides),
         before=tuple(before),
         after=tuple(after),
         dilations=tuple(dilations),
         groups=node.attribute("group", 1),
     )
-    bias = node.get(2)
-    if bias is None:
-        return found
-    return t("add", found, _along_channels(t, bias, t.shape(found)))
 
 
 def global_pool(name: str) -> Lowering:

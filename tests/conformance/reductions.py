@@ -141,10 +141,6 @@ def gemm(t: Translation, node: Node) -> int:
     return t("add", found, t.spread(added, t.shape(found)))
 
 
-def einsum(t: Translation, node: Node) -> int:
-    raise Unsupported("lowered by the lazy arrays, which come later")
-
-
 def lp_normalised(t: Translation, node: Node) -> int:
     axis, order = t.axis(node.attribute("axis", -1), node[0]), node.attribute("p", 2)
     size = t("abs", node[0]) if order == 1 else t("square", node[0])
@@ -161,7 +157,6 @@ LOWERINGS: dict[str, Lowering] = {
     "ArgMin": _position("argmin"),
     "CumProd": _scan("cumulative_prod", 1),
     "CumSum": _scan("cumulative_sum", 0),
-    "Einsum": einsum,
     "Gemm": gemm,
     "LpNormalization": lp_normalised,
     "MatMul": matmul,
