@@ -13,7 +13,7 @@ from opgraph.catalogue.declaration import Call, Operator
 from opgraph.errors import ComputationError, ExecutionCancelled, InputError
 from opgraph.graph import Graph
 from opgraph.program import Program, Step
-from opgraph.tensors import Array, TensorType, storage_dtype
+from opgraph.tensors import Array, TensorType, room, storage_dtype
 
 Source: TypeAlias = Array | Callable[[], Array]
 
@@ -117,7 +117,8 @@ class _Run:
         known = sum(step.flops for step in self.program.steps)
         done = 0
         for number, step in enumerate(self.program.steps):
-            self._check()
+            if self.cancelled():
+                raise ExecutionCancelled
             try:
                 self.one_step(step)
             except ComputationError as error:
@@ -128,7 +129,10 @@ class _Run:
                     (number, *error.path),
                     error.reason,
                 ) from None
-            self._wait()
+            if self.on_gpu:
+                # It only queues what it is told; without this, progress would be announced for
+                # work that has not begun, and a cancelled queue would run on.
+                self.xp.cuda.get_current_stream().synchronize()
             done += step.flops
             progress(done, known)
 
@@ -166,10 +170,10 @@ class _Run:
             results.insert(0, operands[step.shares])
         if operator.contiguous:
             operands = [each if each.flags.c_contiguous else each.copy() for each in operands]
-        run = operator.run_cupy if self.on_gpu and operator.run_cupy else operator.run
-        run(
-            Call(self.xp, step.types, operands, step.attributes, results, self.scratch, self._check)
+        call = Call(
+            self.xp, step.types, operands, step.attributes, results, self.scratch, self._check
         )
+        operator.implementation(self.on_gpu)(call)
         self.values.update(zip(step.results, results, strict=True))
 
     def _room(self, value: int) -> Array:
@@ -178,18 +182,12 @@ class _Run:
             position = self.program.stores[self.program.places[value].store].output
             if position is not None and position in self.out:
                 return self.out[position].reshape(type_.shape)
-        return self.xp.empty(type_.shape, storage_dtype(type_.dtype))
-
-    def _wait(self) -> None:
-        # A GPU only queues what it is told; without this, progress would be announced for work
-        # that has not begun, and a cancelled queue would run on.
-        if self.on_gpu:
-            self.xp.cuda.get_current_stream().synchronize()
+        return room(self.xp, type_.shape, storage_dtype(type_.dtype))
 
     def _fit_scratch(self, nbytes: int) -> None:
         # Kept as long as the steps want just this size: a chain of products allocates it once.
         self.scratch = None
-        self.scratch = self.xp.empty(nbytes, dtype=self.xp.uint8)
+        self.scratch = room(self.xp, (nbytes,), numpy.uint8)
 
     def _load(self, value: int) -> Array:
         name = self.names[value]

@@ -17,7 +17,7 @@ from opgraph.catalogue.attributes import Attributes
 from opgraph.catalogue.declaration import Call, Count, ErrorRule, Implementation, Operator, Types
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.rules import ONE_PER_ELEMENT, same_dtype, same_shape
-from opgraph.tensors import FLOATS, Array, itemsize
+from opgraph.tensors import FLOATS, Array, itemsize, room
 
 BLOCK = 1 << 16
 """Elements computed at a time by what takes several passes: they stay in cache."""
@@ -52,7 +52,7 @@ def in_blocks(call: Call, rooms: int, work: Callable[..., None]) -> None:
     result = call.results[0].reshape(-1)
     operands = [each.reshape(-1) for each in call.operands]
     size = block_of(call.xp, result.size)
-    lent = call.xp.empty((rooms, size), result.dtype)
+    lent = room(call.xp, (rooms, size), result.dtype)
     for start in range(0, result.size, size):
         part = slice(start, min(start + size, result.size))
         given = [each[part] for each in (*operands, result)]

@@ -26,7 +26,7 @@ from opgraph.catalogue.references import Define, Definition, defined_by
 from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.scans import same_along_axis
 from opgraph.errors import GraphError
-from opgraph.tensors import FLOATS, Array, Shape, itemsize
+from opgraph.tensors import FLOATS, Array, Shape, itemsize, room
 
 _AXIS = Attribute("axis", "integer", "the axis that adds up to 1")
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
@@ -86,7 +86,9 @@ def _alike(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]
 
 def shifted_into(xp: Any, operand: Array, axis: int, result: Array) -> None:
     """The operand minus its largest along an axis; where all are -infinity, they stay."""
-    highest = xp.max(operand, axis=axis, keepdims=True, initial=-numpy.inf)
+    if not operand.size:
+        return  # there is no largest of nothing
+    highest = xp.max(operand, axis=axis, keepdims=True)
     xp.copyto(highest, operand.dtype.type(0), where=xp.isneginf(highest))
     xp.subtract(operand, highest, out=result)
 
@@ -340,10 +342,10 @@ def _cross_entropy(call: Call) -> None:
     xp, (scores, labels), (result,) = call.xp, call.operands, call.results
     require_indices(labels, scores.shape[1])
     size = _samples_at_once(xp, scores.shape)
-    room, ones = xp.empty((size, scores.shape[1]), scores.dtype), _ones(xp, scores)
+    lent, ones = room(xp, (size, scores.shape[1]), scores.dtype), _ones(xp, scores)
     for start in range(0, len(labels), size):
         part = slice(start, start + size)
-        given, raised = scores[part], room[: len(labels[part])]
+        given, raised = scores[part], lent[: len(labels[part])]
         total = raised_into(xp, given, raised, ones)
         if total is None:
             shifted_into(xp, given, 1, raised)
@@ -559,12 +561,12 @@ def _layer_norm_backward(call: Call) -> None:
     count = operand.dtype.type(operand.shape[-1])
     of_weight.fill(0)
     of_bias.fill(0)
-    start, room = 0, xp.empty((0, 0), operand.dtype)
+    start, lent = 0, xp.empty((0, 0), operand.dtype)
     for given, source, target in _row_blocks(xp, gradient, operand, result):
         part = slice(start, start + len(source))
         start = part.stop
-        room = room if room.size else xp.empty(source.shape, source.dtype)
-        normal, spread = room[: len(source)], rstd.reshape(-1)[part, None]
+        lent = lent if lent.size else room(xp, source.shape, source.dtype)
+        normal, spread = lent[: len(source)], rstd.reshape(-1)[part, None]
         xp.subtract(source, mean.reshape(-1)[part, None], out=normal)
         normal *= spread
         xp.multiply(given, normal, out=target)

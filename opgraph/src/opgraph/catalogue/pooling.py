@@ -38,7 +38,7 @@ from opgraph.catalogue.windows import (
     wide,
 )
 from opgraph.errors import GraphError
-from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, TensorType, itemsize
+from opgraph.tensors import FLOATS, INTEGERS, Array, Shape, TensorType, itemsize, room
 
 _PADDING_COUNTS = Attribute(
     "count_include_pad", "boolean", "whether padding counts as elements that are 0"
@@ -123,16 +123,16 @@ def _max_pool(call: Call) -> None:
     steps = [numpy.arange(k) * d for k, d in zip(around.kernel, around.dilations, strict=True)]
     table = xp.asarray(_flat(steps, around.size).reshape(-1))
     together = _together(call.types[0])
-    room = _Candidates(xp, (together, *values.shape[1:]), values.dtype)
+    candidates = _Candidates(xp, (together, *values.shape[1:]), values.dtype)
     for block in blocks(len(operand), together):
         call.check()
         images, best = operand[block], values[block]
-        chosen = room.chosen[: len(images)]
+        chosen = candidates.chosen[: len(images)]
         lowest = _lowest(call.types[0].dtype)
-        _choose(room, images, best, lowest, firsts, around, unordered=False)
+        _choose(candidates, images, best, lowest, firsts, around, unordered=False)
         # A NaN stays the largest, so that one is there is seen at the end.
         if best.dtype.kind == "f" and xp.isnan(best).any():
-            _choose(room, images, best, lowest, firsts, around, unordered=True)
+            _choose(candidates, images, best, lowest, firsts, around, unordered=True)
         xp.take(table, chosen, out=indices[block], **unchecked(xp))
         indices[block] += starts
         if best.dtype.kind == "f":
@@ -144,8 +144,8 @@ class _Candidates:
 
     def __init__(self, xp: Any, shape: Shape, dtype: Any) -> None:
         self.xp = xp
-        self.elements = xp.empty(shape, dtype)
-        self.larger = xp.empty(shape, bool)
+        self.elements = room(xp, shape, dtype)
+        self.larger = room(xp, shape, bool)
         self.numbers, self.chosen = xp.empty((2, *shape), xp.uint16)
 
     def keep_larger(
@@ -167,7 +167,7 @@ class _Candidates:
 
 
 def _choose(
-    room: _Candidates,
+    candidates: _Candidates,
     images: Array,
     best: Array,
     lowest: float,
@@ -177,12 +177,12 @@ def _choose(
     unordered: bool,
 ) -> None:
     """Fill `best`, but for the sign of 0, and which position of each window it is."""
-    chosen = room.chosen[: len(images)]
+    chosen = candidates.chosen[: len(images)]
     best.fill(lowest)
     chosen[...] = firsts
     for number, places, elements in around.boxes():
         box = wide(places)
-        room.keep_larger(images[wide(elements)], best[box], chosen[box], number, unordered)
+        candidates.keep_larger(images[wide(elements)], best[box], chosen[box], number, unordered)
 
 
 def _fetch(xp: Any, images: Array, indices: Array, values: Array) -> None:
@@ -313,11 +313,11 @@ def _average_pool_backward(call: Call) -> None:
     apart = all(around.reach(axis) <= around.strides[axis] for axis in around.axes)
     result.fill(0)
     together = _together(call.types[0])
-    room = xp.empty((together, *gradient.shape[1:]), gradient.dtype)
+    lent = room(xp, (together, *gradient.shape[1:]), gradient.dtype)
     for block in blocks(len(gradient), together):
         call.check()
         images = result[block]
-        shares = xp.divide(gradient[block], counts, out=room[: len(images)])
+        shares = xp.divide(gradient[block], counts, out=lent[: len(images)])
         for _, places, elements in around.boxes():
             if apart:
                 images[wide(elements)] = shares[wide(places)]
