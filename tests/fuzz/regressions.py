@@ -38,6 +38,15 @@ def convolved_to_nothing(**other: Any) -> bytes:
     return one("convolution", operands, given | other, [typed("float32", 2, 0, places)])
 
 
+def searched_turned() -> bytes:
+    """Where the elements of a table go that lies column by column."""
+    line, table, turned = typed("float32", 1), typed("float32", 400, 300), [300, 400]
+    back = node("permute_dims", (1,), {"axes": ["1", "0"]}, [typed("float32", *turned)])
+    found = node("searchsorted", (0, 2), {"side": "left"}, [typed("int64", *turned)])
+    placeholders = [{**line, "name": "x0"}, {**table, "name": "x1"}]
+    return graph(back, found, placeholders=placeholders, outputs=[3])
+
+
 STREAM = [typed("uint64", 2), typed("uint64")]
 OUTCOMES: dict[str, tuple[bytes, str]] = {
     # An exception of Python's: the probability times 2^53 fits no word, or is no number.
@@ -78,6 +87,8 @@ OUTCOMES: dict[str, tuple[bytes, str]] = {
         ),
         "right",
     ),
+    # numpy copied values that lie in another order, which the model did not know.
+    "a search for a transposed table": (searched_turned(), "right"),
     # Steps that no word of 64 bits holds, once a stride in bytes is made of them.
     "positions 2^64 apart": (
         convolved(dilations=[str(2**64 - 1), "1"]),

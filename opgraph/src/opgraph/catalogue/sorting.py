@@ -193,6 +193,7 @@ SEARCHSORTED = with_halves(
             "ceil(log2(n + 1)) for each of `values`",
         ),
         temporaries=lambda types, _a: max(8 * types[1].elements, 3 * types[0].elements),
+        contiguous=True,
         error=EXACT,
         special_values="NaN is above all numbers; what is not in rising order is an error.",
     )
