@@ -21,7 +21,7 @@ class BrowserSite:
     """
 
     def __init__(self, mailbox: Mailbox) -> None:
-        self.network = Network(volunteers=0)
+        self.network = Network(volunteers=0, workers=1)
         self.mailbox = mailbox
         self.network.site.environment |= {
             "EMAIL_URL": f"smtp://{HOST}:{mailbox.port}",

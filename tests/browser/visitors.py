@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.checks import DESK, Ear
@@ -33,6 +34,7 @@ class Visitors:
         key = (who, language, scripts)
         if key not in self._known:
             context = self.fresh(language, java_script_enabled=scripts)
+            context.add_init_script(AXE_SCRIPT)  # once here, not once for each page
             for name, value in self._site.cookies(who, language).items():
                 context.add_cookies([{"name": name, "value": value, "url": self._site.url}])
             page = context.new_page()
