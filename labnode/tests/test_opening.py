@@ -20,6 +20,7 @@ from goblin_labnode.matrices import Matrix
 from goblin_labnode.roots import Roots
 from goblin_labnode.store.database import Database
 from goblin_labnode.store.schema import TABLES, VERSION
+from goblin_labnode.zarr_folder import ZarrFolder
 from goblin_wire.control import OpenArray
 from goblin_wire.problems import (
     BadArray,
@@ -304,3 +305,15 @@ def test_a_database_of_the_version_before_is_brought_up(tmp_path: Path) -> None:
     assert registry.get("aa").identity.parts == ""
     assert registry.get("aa").layout.shape == (2, 3)
     database.close()
+
+
+def test_who_asks_often_has_many_files_looked_at_rarely(data: Data) -> None:
+    write_zarr(data.folder / "x.zarr")
+    folder = data.open("x.zarr").open(data.roots)
+    assert isinstance(folder, ZarrFolder)
+    (data.folder / "x.zarr/c/1/1").touch()
+    folder._look_took = 60.0  # as if there were very many
+    folder.check_rarely()
+    folder._look_took = 0.0
+    with pytest.raises(FileChanged):
+        folder.check_rarely()

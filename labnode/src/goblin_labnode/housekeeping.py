@@ -72,7 +72,7 @@ class Housekeeper:
 
     def _look(self, run: Run) -> None:
         try:
-            run.check_inputs()
+            run.glance_at_inputs()
             if not self._ended(run) and not files.is_there(run.record.output, self._node.roots):
                 raise FileMissing("The disk that holds the output is away.")
         except Problem as problem:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +77,21 @@ class Roots:
     def stat(self, place: Place) -> os.stat_result:
         with self._parent(place) as (folder, name):
             return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+    def stat_many(self, folder: Place, names: Iterable[str]) -> dict[str, os.stat_result | None]:
+        """The status of files in one folder by their names; None for what is not there.
+
+        Its own links are not followed, nor any on the way.
+        """
+        found: dict[str, os.stat_result | None] = dict.fromkeys(names)
+        try:
+            with self._parent(Place(folder.root, f"{folder.path}/.")) as (descriptor, _):
+                for name in found:
+                    with suppress(FileNotFoundError):
+                        found[name] = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        except FileMissing:
+            pass
+        return found
 
     def remove(self, place: Place) -> None:
         with self._parent(place) as (folder, name):

@@ -91,6 +91,12 @@ class Run:
             if matrix is not None:
                 matrix.check_all()
 
+    def glance_at_inputs(self) -> None:
+        """The same for who asks every few seconds: with very many files not every time."""
+        for matrix in (self.left, self.right):
+            if matrix is not None:
+                matrix.check_rarely()
+
     def check_panels(self, tile: Tile) -> None:
         """Raise `FileChanged` unless what the tile reads is still what volunteers were given.
 

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,10 @@ from goblin_wire.problems import BadArray, FileChanged, FileMissing, FileTruncat
 
 MOST_FILES = 1 << 16
 """Of one array. Each is looked at when the array is opened, and when a job begins or goes on."""
+
+
+_LOOKS_SHARE = 20.0
+"""Who asks again and again has all files looked at for a twentieth of the time at most."""
 
 
 class ZarrFolder:
@@ -54,6 +59,11 @@ class ZarrFolder:
         self._compare(self.now, self.identity)
         self._compare(_identity(self._look()), self.identity)
 
+    def check_rarely(self) -> None:
+        """The same for who asks again and again: with many files not at every call."""
+        if time.monotonic() > self._looked + _LOOKS_SHARE * self._look_took:
+            self.check()
+
     def check_read(self) -> None:
         """The same for what was read, quickly: chunks are compared as they are read."""
         self._compare(self.now, self.identity)
@@ -75,9 +85,9 @@ class ZarrFolder:
         except FileMissing:
             raise FileMissing(f"A file of {self.name} was removed while a job used it.") from None
         try:
-            self._compare_file(key, os.fstat(descriptor))
+            self._compare_file(key, Identity.of(os.fstat(descriptor)))
             yield OpenFile(descriptor)
-            self._compare_file(key, os.fstat(descriptor))
+            self._compare_file(key, Identity.of(os.fstat(descriptor)))
         finally:
             os.close(descriptor)
 
@@ -105,23 +115,37 @@ class ZarrFolder:
                 f"The zarr array has {count} files of chunks, at most {MOST_FILES} are followed;"
                 " rewrite it with larger chunks, or with shards."
             )
-        keys = map(array.key, itertools.product(*map(range, array.grid)))
-        return {key: _of(self._status(key)) for key in (METADATA, *keys)}
+        began = time.monotonic()
+        folders: dict[str, list[str]] = {"": [METADATA]}
+        for place in itertools.product(*map(range, array.grid)):
+            folder, _, name = array.key(place).rpartition("/")
+            folders.setdefault(folder, []).append(name)
+        found = {
+            f"{folder}/{name}".removeprefix("/"): self._checked(name, status)
+            for folder, names in folders.items()
+            for name, status in self._roots.stat_many(self._inside(folder), names).items()
+        }
+        self._looked = time.monotonic()
+        self._look_took = self._looked - began
+        return found
 
-    def _status(self, key: str) -> os.stat_result | None:
-        try:
-            status = self._roots.stat(self._inside(key))
-        except FileMissing:
+    def _status(self, key: str) -> Identity | None:
+        folder, _, name = key.rpartition("/")
+        (status,) = self._roots.stat_many(self._inside(folder), [name]).values()
+        return self._checked(key, status)
+
+    def _checked(self, key: str, status: os.stat_result | None) -> Identity | None:
+        if status is None:
             return None
         if not stat.S_ISREG(status.st_mode):
             raise FileUnreadable(f"{key} of {self.name} is a link or no file; none is followed.")
-        return status
+        return Identity.of(status)
 
     def _inside(self, key: str) -> Place:
-        return Place(self._place.root, f"{self._place.path}/{key}")
+        return Place(self._place.root, f"{self._place.path}/{key}".rstrip("/"))
 
-    def _compare_file(self, key: str, status: os.stat_result | None) -> None:
-        self._compare(_of(status), self._files[key])
+    def _compare_file(self, key: str, now: Identity | None) -> None:
+        self._compare(now, self._files[key])
 
     def _compare(self, now: Identity | None, before: Identity | None) -> None:
         if now == before:
@@ -136,10 +160,6 @@ class ZarrFolder:
 def _head(identity: Identity) -> tuple[int, int, int]:
     """What the identity of an array and that of its `zarr.json` have in common."""
     return identity.device, identity.inode, identity.mtime_ns
-
-
-def _of(status: os.stat_result | None) -> Identity | None:
-    return None if status is None else Identity.of(status)
 
 
 def _identity(files: dict[str, Identity | None]) -> Identity:

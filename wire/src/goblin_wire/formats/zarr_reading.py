@@ -57,7 +57,7 @@ class ZarrReader:
     def __init__(self, array: ZarrArray, store: Store) -> None:
         self.array = array
         self._store = store
-        self._lock = threading.Lock()
+        self._unpacking = threading.Lock()
         self._kept: OrderedDict[Place, NDArray[Any]] = OrderedDict()
         self._kept_bytes = 0
         self._indexes: OrderedDict[Place, NDArray[numpy.uint64]] = OrderedDict()
@@ -95,14 +95,18 @@ class ZarrReader:
         with self._store.open(self.array.key(outer)) as file:
             if file is None:
                 return None
-            with self._lock:
-                if place in self._kept:
-                    self._kept.move_to_end(place)
-                    return self._kept[place]
-            chunk = self._unpacked(file, outer, within, ratio)
-        if chunk is not None:
-            self._keep(place, chunk)
+            # One at a time: else as many threads as read would each hold an unpacked chunk.
+            with self._unpacking:
+                chunk = self._found(place)
+                if chunk is None:
+                    chunk = self._unpacked(file, outer, within, ratio)
+                    self._keep(place, chunk)
         return chunk
+
+    def _found(self, place: Place) -> NDArray[Any] | None:
+        if place in self._kept:
+            self._kept.move_to_end(place)
+        return self._kept.get(place)
 
     def _unpacked(
         self, file: ChunkFile, outer: Place, within: Place, ratio: list[int]
@@ -128,28 +132,26 @@ class ZarrReader:
     def _index(self, file: ChunkFile, outer: Place, count: int) -> NDArray[numpy.uint64]:
         shards = self.array.chain.shards
         assert shards is not None  # noqa: S101
-        with self._lock:
-            if outer in self._indexes:
-                return self._indexes[outer]
+        if outer in self._indexes:
+            return self._indexes[outer]
         size = 16 * count + 4 * len(shards.index.packing)
         if file.size < size:
             raise BadArray("A shard is shorter than its index.")
         raw = file.read(0 if shards.index_at_start else file.size - size, size)
         index = decode(shards.index, raw, (count, 2), numpy.dtype("uint64"))
-        with self._lock:
-            self._indexes[outer] = index
-            if len(self._indexes) > _INDEXES_KEPT:
-                self._indexes.popitem(last=False)
+        self._indexes[outer] = index
+        if len(self._indexes) > _INDEXES_KEPT:
+            self._indexes.popitem(last=False)
         return index
 
-    def _keep(self, place: Place, chunk: NDArray[Any]) -> None:
-        with self._lock:
-            if place not in self._kept:
-                self._kept[place] = chunk
-                self._kept_bytes += chunk.nbytes
-            while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-                _, oldest = self._kept.popitem(last=False)
-                self._kept_bytes -= oldest.nbytes
+    def _keep(self, place: Place, chunk: NDArray[Any] | None) -> None:
+        if chunk is None:
+            return
+        self._kept[place] = chunk
+        self._kept_bytes += chunk.nbytes
+        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            self._kept_bytes -= oldest.nbytes
 
 
 def no_zarr(folder: str) -> BadArray:
