@@ -17,7 +17,9 @@ KINDS = [pytest.param(kind, id=code) for code, kind in sorted(PROBLEMS.items())]
 
 
 def test_no_code_stands_for_two_things() -> None:
-    assert len(PROBLEMS) == len(Problem.__subclasses__())
+    # Other rooms have kinds of their own, which may be there where their tests ran before.
+    ours = [kind for kind in Problem.__subclasses__() if kind.__module__ == Problem.__module__]
+    assert len(PROBLEMS) == len(ours)
 
 
 @pytest.mark.parametrize("kind", KINDS)
