@@ -9,26 +9,22 @@ from playwright.sync_api import Page
 from tests.browser import checks
 from tests.browser.forms import GENERIC_FORMS, OWN_FORMS, STAFF_FORMS, Mistake
 from tests.browser.site import BrowserSite
-from tests.browser.visitors import Visitors
+from tests.browser.visitors import LANGUAGES, Visitors
 
 pytestmark = pytest.mark.network
 EVERY = (*OWN_FORMS, *STAFF_FORMS, *GENERIC_FORMS)
-# In each language another theme: colours do not depend on the language.
-IN: list[tuple[str, Literal["light", "dark"]]] = [("vi", "light"), ("en", "dark")]
 TEXTS = "input:not([type=hidden], [type=checkbox], [type=radio], [type=submit]), textarea"
 # A browser cuts what is too long; programs, and browsers of old, do not.
 UNBOUNDED = """document.querySelectorAll("[maxlength]").forEach(
     (field) => field.removeAttribute("maxlength"))"""
+# Most forms are in the list empty and then wrong, so they are looked at in both.
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-@pytest.mark.parametrize(("language", "theme"), IN, ids=[language for language, _ in IN])
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("mistake", EVERY, ids=[each.name for each in EVERY])
 def test_a_mistake_is_told_beside_its_field(
-    mistake: Mistake,
-    language: str,
-    theme: Literal["light", "dark"],
-    visitors: Visitors,
-    site: BrowserSite,
+    mistake: Mistake, language: str, visitors: Visitors, site: BrowserSite
 ) -> None:
     visitor = visitors.page(mistake.place.who, language)
     page = visitor.page
@@ -40,10 +36,11 @@ def test_a_mistake_is_told_beside_its_field(
         *page.evaluate(checks.SCRIPTS["complaints"], list(mistake.wrong)),
         *lost(page, typed, mistake),
         *checks.language(page, language),
-        *checks.in_theme(page, theme),
-        *checks.narrow(page),
         *visitor.ear.take(),
     ]
+    if language == "vi":  # the longer sentences; what else is on the page is the same
+        theme = THEMES[EVERY.index(mistake) % len(THEMES)]
+        faults += [*checks.in_theme(page, theme), *checks.narrow(page), *visitor.ear.take()]
     assert not faults, "\n".join(faults)
 
 
