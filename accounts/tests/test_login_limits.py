@@ -124,7 +124,7 @@ def test_guesses_of_a_network_end() -> None:
 def test_two_worker_processes_share_the_limits() -> None:
     marks = known_browsers.with_mark("", "ada@example.org")
     with worker("one", marks) as one, worker("two", marks) as two:
-        passed = [json.loads(process.communicate(timeout=60)[0]) for process in (one, two)]
+        passed = [json.loads(process.communicate(timeout=180)[0]) for process in (one, two)]
     strangers, known = (sum(numbers) for numbers in zip(*passed, strict=True))
     assert (strangers, known) == (10, 10), passed
     assert LoginAttempt.objects.count() == 20

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpugoblin_site.mail import text
-from research_access.models import ProposalState
+from research_access.models import PROPOSAL_MOVES, ProposalState
 
 TEMPLATES = Path(__file__).parents[1] / "templates" / "mail"
 NAMES = sorted(path.stem for path in TEMPLATES.glob("*.txt"))
@@ -30,7 +30,7 @@ FACTS: dict[str, str | int] = {
 
 def test_there_is_one_for_every_move() -> None:
     moves = {"submitted", "info_asked", "approved", "declined", "withdrawn", "revoked"}
-    answers = {f"proposal_{state}" for state in ProposalState.values if state != ProposalState.OPEN}
+    answers = {f"proposal_{state}" for state in PROPOSAL_MOVES[ProposalState.OPEN]}
     others = {"access_message", "lab_invitation"}
     assert {f"access_{move}" for move in moves} | answers | others == set(NAMES)
 
