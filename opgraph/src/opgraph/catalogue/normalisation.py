@@ -566,21 +566,21 @@ def _layer_norm_backward(call: Call) -> None:
         part = slice(start, start + len(source))
         start = part.stop
         lent = lent if lent.size else room(xp, source.shape, source.dtype)
-        normal, spread = lent[: len(source)], rstd.reshape(-1)[part, None]
-        xp.subtract(source, mean.reshape(-1)[part, None], out=normal)
-        normal *= spread
-        xp.multiply(given, normal, out=target)
-        ones = xp.ones(len(source), operand.dtype)
-        of_weight += xp.matmul(ones, target)
-        of_bias += xp.matmul(ones, given)
+        deviation, spread = lent[: len(source)], rstd.reshape(-1)[part]
+        xp.subtract(source, mean.reshape(-1)[part, None], out=deviation)
+        xp.multiply(given, deviation, out=target)
+        of_weight += xp.matmul(spread, target)
+        of_bias += xp.matmul(xp.ones(len(source), operand.dtype), given)
         shared, middle = xp.matmul(target, weight), xp.matmul(given, weight)
+        shared *= spread
+        shared *= spread
         shared /= count
         middle /= count
-        normal *= shared[:, None]
+        deviation *= shared[:, None]
         xp.multiply(given, weight, out=target)
         target -= middle[:, None]
-        target -= normal
-        target *= spread
+        target -= deviation
+        target *= spread[:, None]
 
 
 def _layer_norm_backward_scale(operands: Sequence[Array], _attributes: Attributes) -> Any:
