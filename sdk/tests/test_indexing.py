@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_indices
 
+import gpugoblin
 from gpugoblin import errors, local, xp
 
 shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
@@ -85,6 +86,20 @@ def test_arrays_beside_slices_stand_where_numpy_puts_them(key: tuple[Any, ...]) 
     changed[lists] = 5.0
     lazy[lists] = 5.0
     agrees(lazy, changed)
+
+
+def test_a_numpy_number_is_a_number_and_an_array_stays_where_it_is() -> None:
+    x = xp.ones((2, 2), dtype=xp.float32)
+    x[0] = numpy.float64(3.0)
+    assert x.type.dtype == "float32"
+    here = local.array(numpy.ones((2, 2)))
+    here[...] = 0.0
+    assert here.home is local.HOME
+    assumed = gpugoblin.assume((2, 2), "float64")
+    assumed[...] = 0.0
+    assert assumed.device == "assumed"
+    with pytest.raises(errors.NotComputed, match="one place"):
+        here[...] = gpugoblin.assume((2, 2), "float64")
 
 
 def test_of_equal_indices_the_last_value_stays() -> None:

@@ -113,7 +113,7 @@ def arrays_of(*operands: Any) -> list[core.Array]:
     A scalar takes the element type of the arrays: bool that of bool arrays, int that of integers
     and floats, float that of floats. Raises `DtypeUnsupported` for others.
     """
-    arrays = [None if type(each) in SCALARS else _joining(each, operands) for each in operands]
+    arrays = [None if isinstance(each, SCALARS) else _joining(each, operands) for each in operands]
     present = [each for each in arrays if each is not None]
     if not present:
         raise BadArgument("One of the operands must be an array; all are Python numbers.")
@@ -128,8 +128,8 @@ def arrays_of(*operands: Any) -> list[core.Array]:
     ]
 
 
-SCALARS = frozenset((bool, int, float, complex, numpy.float64))
-"""Types of Python numbers; numpy's float64 is one of Python's floats."""
+SCALARS = (int, float, complex)
+"""Python's numbers; bool is one of the integers, numpy's float64 one of the floats."""
 
 
 def _joining(x: Any, operands: Sequence[Any]) -> core.Array:
@@ -240,7 +240,7 @@ def called(name: str, operands: Sequence[Any]) -> str:
 def _shown(operand: Any) -> str:
     if isinstance(operand, numpy.ndarray):
         return f"numpy {operand.dtype}{list(operand.shape)}"
-    return f"{operand!r:.40}" if type(operand) in SCALARS else type(operand).__name__
+    return f"{operand!r:.40}" if isinstance(operand, SCALARS) else type(operand).__name__
 
 
 def same_type(*arrays: core.Array) -> list[core.Array]:

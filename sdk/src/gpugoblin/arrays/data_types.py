@@ -10,7 +10,15 @@ import numpy
 import gpugoblin.array as core
 from gpugoblin.arrays import dtypes
 from gpugoblin.arrays.axes import a_shape
-from gpugoblin.arrays.building import again, array_of, arrays_of, broadcast, same_shape, spreads
+from gpugoblin.arrays.building import (
+    SCALARS,
+    again,
+    array_of,
+    broadcast,
+    same_shape,
+    scalar,
+    spreads,
+)
 from gpugoblin.arrays.building import cast as _cast
 from gpugoblin.arrays.creation import check_device
 from gpugoblin.arrays.dtypes import FLOATING, INTEGRAL, KINDS, Dtype, as_dtype, by_name
@@ -118,24 +126,16 @@ def iinfo(type: Any, /) -> IntegerInfo:  # noqa: A002
 
 def result_type(*arrays_and_dtypes: Any) -> Dtype:
     """The element type in which arrays, dtypes and Python numbers meet."""
-    scalars = [each for each in arrays_and_dtypes if type(each) in (bool, int, float, complex)]
-    names = [
-        _named(each) for each in arrays_and_dtypes if type(each) not in (bool, int, float, complex)
-    ]
+    scalars = [each for each in arrays_and_dtypes if isinstance(each, SCALARS)]
+    names = [_named(each) for each in arrays_and_dtypes if not isinstance(each, SCALARS)]
     if not names:
         raise BadArgument("result_type() wants an array or a dtype among its arguments.")
     found = names[0]
     for name in names[1:]:
         found = dtypes.promoted(found, name)
     for each in scalars:
-        arrays_of(each, _shapeless(found))
+        scalar(each, found)
     return by_name(found)
-
-
-def _shapeless(name: str) -> core.Array:
-    from gpugoblin.arrays.creation import zeros
-
-    return zeros((), dtype=by_name(name))
 
 
 def _named(x: Any) -> str:

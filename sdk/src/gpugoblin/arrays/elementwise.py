@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import gpugoblin.array as core
 from gpugoblin.arrays.building import (
     SCALARS,
     Operand,
-    Scalar,
     apply,
     array_of,
     arrays_of,
@@ -266,9 +265,9 @@ _WIDER = ("bool", "int64", "float64")
 def where(condition: core.Array, x1: Operand, x2: Operand, /) -> core.Array:
     """Elements of `x1` where the condition, of bool, is true, of `x2` elsewhere."""
     chosen = of_kind("where", array_of(condition, "condition"), BOOL)
-    if not isinstance(x1, core.Array) and type(x1) in SCALARS and type(x2) in SCALARS:
+    if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
         name = max((default_dtype(each) for each in (x1, x2)), key=_WIDER.index)
-        left, right = scalar(x1, name), scalar(cast("Scalar", x2), name)
+        left, right = scalar(x1, name), scalar(x2, name)
     else:
         left, right = paired("where", x1, x2)
     try:

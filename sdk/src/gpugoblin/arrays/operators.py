@@ -11,7 +11,6 @@ import gpugoblin.array as core
 import gpugoblin.arrays.elementwise as elementwise
 import gpugoblin.arrays.indexing as indexing
 import gpugoblin.arrays.setting as setting
-from gpugoblin.arrays import dtypes
 from gpugoblin.errors import DtypeUnsupported, ShapeMismatch
 
 if TYPE_CHECKING:
@@ -150,4 +149,4 @@ def by_ufunc(ufunc: Any, inputs: tuple[Any, ...]) -> Array | None:
     return getattr(elementwise, name)(*inputs) if name else None
 
 
-__all__ = ["Operators", "by_ufunc", "dtypes"]
+__all__ = ["Operators", "by_ufunc"]

@@ -14,6 +14,7 @@ from gpugoblin.arrays.building import (
     arrays_of,
     broadcast,
     cast,
+    common_home,
     scalar,
     spreads,
 )
@@ -31,6 +32,11 @@ def with_part(x: core.Array, key: Any, value: Any) -> core.Array:
     keep its element type.
     """
     given = _kept_type(x, value)
+    # Where all is replaced, the array still stays where it is.
+    return core.of_value(common_home((x, given)), _changed(x, key, given).value)
+
+
+def _changed(x: core.Array, key: Any, given: core.Array) -> core.Array:
     mask = keys.mask(key)
     if mask is not None:
         return _masked(x, mask, given)
@@ -43,7 +49,7 @@ def with_part(x: core.Array, key: Any, value: Any) -> core.Array:
 
 
 def _kept_type(x: core.Array, value: Any) -> core.Array:
-    if type(value) in SCALARS:
+    if isinstance(value, SCALARS):
         return scalar(value, x.type.dtype)
     given = arrays_of(x, value)[1]
     if dtypes.promoted(x.type.dtype, given.type.dtype) != x.type.dtype:
