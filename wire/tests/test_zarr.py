@@ -152,6 +152,22 @@ def test_chunks_are_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.Monke
     assert reader._kept_bytes <= 3 * 5 * 6 * 4
 
 
+def test_a_row_of_chunks_is_kept_whatever_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked = []
+    monkeypatch.setattr(zarr_reading, "decode", lambda *each: unpacked.append(1) or decode(*each))
+    folder = write(tmp_path / "x.zarr", chunks=(5, 6))
+    for most, count in ((1 << 29, 3), (120, 15)):
+        monkeypatch.setattr(zarr_reading, "KEPT_BYTES", 0)
+        monkeypatch.setattr(zarr_reading, "MOST_KEPT_BYTES", most)
+        unpacked.clear()
+        array, reader = open_folder(folder)
+        for row in range(5):
+            reader.read((row, 0), numpy.empty((1, 17), array.dtype))
+        assert len(unpacked) == count
+
+
 def metadata(**changes: Any) -> bytes:
     fields = {
         "zarr_format": 3,

@@ -21,8 +21,9 @@ from goblin_wire.formats.zarr_metadata import MAX_METADATA_BYTES, Shape, ZarrArr
 from goblin_wire.problems import BadArray, FileUnreadable
 
 METADATA = "zarr.json"
-KEPT_BYTES = 1 << 27
-"""Unpacked chunks that are kept: 128 MiB, and at least the last one."""
+KEPT_BYTES, MOST_KEPT_BYTES = 1 << 27, 1 << 29
+"""Unpacked chunks that are kept: 128 MiB, or a whole row of them up to 512 MiB, so that who reads
+row after row unpacks none twice; and at least the last one."""
 _INDEXES_KEPT = 16
 _NOTHING = 2**64 - 1
 """Place and size, in the index of a shard, of a chunk that was not written."""
@@ -60,6 +61,7 @@ class ZarrReader:
         self._unpacking = threading.Lock()
         self._kept: OrderedDict[Place, NDArray[Any]] = OrderedDict()
         self._kept_bytes = 0
+        self._room = min(max(KEPT_BYTES, _row_bytes(array)), MOST_KEPT_BYTES)
         self._indexes: OrderedDict[Place, NDArray[numpy.uint64]] = OrderedDict()
 
     def read(self, starts: Sequence[int], out: NDArray[Any]) -> None:
@@ -149,9 +151,15 @@ class ZarrReader:
             return
         self._kept[place] = chunk
         self._kept_bytes += chunk.nbytes
-        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
+        while self._kept_bytes > self._room and len(self._kept) > 1:
             _, oldest = self._kept.popitem(last=False)
             self._kept_bytes -= oldest.nbytes
+
+
+def _row_bytes(array: ZarrArray) -> int:
+    """Of the chunks that lie side by side along the last axis."""
+    chunks = -(-array.shape[-1] // array.inner[-1]) if array.shape else 1
+    return chunks * math.prod(array.inner) * array.dtype.itemsize
 
 
 def no_zarr(folder: str) -> BadArray:
