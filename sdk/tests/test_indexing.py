@@ -61,6 +61,7 @@ KEYS: list[Any] = [
     (0, slice(None), [0, 3, 3]),
     (0, [0, -3], slice(None, None, -1)),
     (Ellipsis, [-1, 0]),
+    (None, slice(None), [[0, 2], [1, 1]], None),
     (slice(None, None, -1), [2, 1], [0, -4]),
     ([[0], [1]], [0, 1, 2], slice(0, 4, 2)),
     ([], slice(None), slice(None)),

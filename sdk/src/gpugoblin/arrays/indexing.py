@@ -38,8 +38,10 @@ def part(x: core.Array, key: Any) -> core.Array:
         )
     axes = keys.read(key, x.shape)
     made = turned(box(x, axes), axes)
-    if any(each.kind == "array" for each in axes):
-        return _gathered(made, axes)
+    kinds = [each.kind for each in axes]
+    if "array" in kinds:
+        alone = kinds.count("array") == 1 and "one" not in kinds
+        return _taken(made, axes) if alone else _gathered(made, axes)
     return shaped(made, tuple(each.length for each in axes if each.kind != "one"))
 
 
@@ -136,6 +138,15 @@ def from_front(indices: core.Array, length: int) -> core.Array:
         return made
     moved = made + length
     return apply("where", made < 0, moved, made)
+
+
+def _taken(x: core.Array, axes: Sequence[Axis]) -> core.Array:
+    """By one index array: nothing else has to move."""
+    old = [each.indices for each in axes if each.kind != "new"]
+    ((place, indices),) = [(at, each) for at, each in enumerate(old) if each is not None]
+    made = apply("take", x, from_front(indices, x.shape[place]), axis=place)
+    parts = ((each.length,) if each.indices is None else indices.shape for each in axes)
+    return shaped(made, tuple(length for part in parts for length in part))
 
 
 def _gathered(x: core.Array, axes: Sequence[Axis]) -> core.Array:
