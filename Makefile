@@ -2,7 +2,7 @@
 # Every recipe runs under tools/guard.py: whatever ends make, nothing that it started stays behind.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance fuzz clean \
+.PHONY: help demo up test faults lint fmt lock openapi messages screenshots conformance fuzz gpu-check clean \
         bench-matmul bench-dispatch bench-verification bench-executor bench-report
 
 PYTHON ?= python3
@@ -12,6 +12,8 @@ NO_PYTHON = $(PYTHON) does not run. GPU Goblin needs Python 3.11; name one: make
 MAKE_PID := $(shell echo $$PPID)
 VENV := .venv
 BIN := $(VENV)/bin
+# Of its own, as tests that find cupy take it that there may be a GPU.
+GPU_VENV := .venv-gpu
 GUARD = $(or $(INTERPRETER),$(error $(NO_PYTHON))) tools/guard.py --parent $(MAKE_PID) --
 
 ROOMS := wire opgraph client labnode sdk
@@ -46,6 +48,9 @@ conformance: $(VENV)/test.stamp  ## ONNX's node tests, statistics of random numb
 fuzz: $(VENV)/test.stamp  ## hostile and random graphs through reader, validator and executor, two minutes
 	@$(GUARD) $(BIN)/python -m tests.fuzz
 
+gpu-check: $(GPU_VENV)/check.stamp  ## without a GPU: the catalogue's CUDA source compiled, its calls of cupy checked
+	@$(GUARD) $(GPU_VENV)/bin/python -m pytest -q --noconftest tests/gpu
+
 faults: $(VENV)/test.stamp  ## thirty rounds of kill -9 at random moments
 	@$(GUARD) $(BIN)/python -m tests.faults
 
@@ -75,7 +80,7 @@ lock: $(VENV)/created.stamp  ## rewrite constraints.txt from what is newest
 	@$(GUARD) $(INTERPRETER) tools/lock.py
 
 clean:  ## remove the environment and the caches
-	rm -rf $(VENV) .screenshots .fuzz .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(GPU_VENV) .screenshots .fuzz .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/created.stamp:
 	@$(GUARD) $(INTERPRETER) tools/environment.py $(VENV)
@@ -96,4 +101,13 @@ $(VENV)/test.stamp: $(PROJECTS) $(VENV)/build.stamp
 
 $(VENV)/torch.stamp: $(VENV)/test.stamp
 	@$(PIP_INSTALL) --no-build-isolation -e '.[torch]'
+	@touch $@
+
+$(GPU_VENV)/created.stamp:
+	@$(GUARD) $(INTERPRETER) tools/environment.py $(GPU_VENV)
+	@touch $@
+
+$(GPU_VENV)/check.stamp: opgraph/pyproject.toml constraints.txt $(GPU_VENV)/created.stamp
+	@$(GUARD) $(GPU_VENV)/bin/python -m pip --disable-pip-version-check --no-input install --quiet -c constraints.txt \
+		-e './opgraph[gpu-check]'
 	@touch $@

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 from opgraph.builder import GraphBuilder
 from opgraph.cost import flops
-from opgraph.errors import ComputationError, ExecutionCancelled, InputError
+from opgraph.errors import ComputationError, ExecutionCancelled, InputError, MemoryShortage
 from opgraph.executor import execute
 from opgraph.graph import Graph
 from opgraph.memory import peak_bytes
@@ -285,6 +285,19 @@ def test_an_accumulator_that_is_needed_again_is_not_overwritten() -> None:
     first, second = execute(graph, {"a0": ones, "b0": ones})
     assert (first == 2).all()
     assert (second == 12).all()
+
+
+def test_too_little_memory_is_an_error_that_names_the_node(xp: ModuleType) -> None:
+    build = GraphBuilder()
+    small = build.apply("full", shape=(3,), value=1.0, dtype="float64")
+    large = build.apply("full", shape=(1 << 46,), value=1.0, dtype="float64")
+    with pytest.raises(MemoryShortage) as caught:
+        execute(build.build(small, large), {}, xp=xp)
+    assert caught.value.code == "out_of_memory"
+    assert caught.value.message == "Node 1 (full) asked for more memory than there is."
+    assert isinstance(caught.value, MemoryError)  # as who knows no catalogue catches it
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.code, again.message) == (caught.value.code, caught.value.message)
 
 
 def test_an_error_of_the_numbers_knows_its_node() -> None:

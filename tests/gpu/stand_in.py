@@ -271,7 +271,7 @@ class StandIn:
     def __hash__(self) -> int:
         return id(self)
 
-    def ElementwiseKernel(self, *args: Any, **options: Any) -> Kernel:  # noqa: N802
+    def ElementwiseKernel(self, *args: Any, **options: Any) -> Kernel:
         """Keep a kernel."""
         self.kernels.append(Kernel(*args, **options))
         return self.kernels[-1]

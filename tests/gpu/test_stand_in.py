@@ -15,7 +15,7 @@ from tests.gpu.stand_in import STAND_IN, Device, Kernel, as_strided, errstate
 
 sys.path.append(str(Path(__file__).parents[2] / "opgraph" / "tests"))
 
-from test_operators import cases, expect, run  # noqa: E402
+from test_operators import cases, expect, run
 
 IN_KERNELS = ("formula", *(name for name in OPERATORS if name.startswith("random_")))
 """What these give is computed by a kernel, which is not run here."""

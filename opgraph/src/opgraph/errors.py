@@ -57,6 +57,10 @@ class ComputationError(OpgraphError):
         return type(self), (self.code, self.message, self.path, self.reason)
 
 
+class MemoryShortage(OpgraphError, MemoryError):
+    """There was not as much memory, of the processor or of the GPU, as a step asked for."""
+
+
 class PlanError(OpgraphError):
     """The computation cannot be cut into pieces that the network can hold."""
 

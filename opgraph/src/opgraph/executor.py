@@ -10,7 +10,7 @@ import numpy
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from opgraph.catalogue.declaration import Call, Operator
-from opgraph.errors import ComputationError, ExecutionCancelled, InputError
+from opgraph.errors import ComputationError, ExecutionCancelled, InputError, MemoryShortage
 from opgraph.graph import Graph
 from opgraph.program import Program, Step
 from opgraph.tensors import Array, TensorType, room, storage_dtype
@@ -34,8 +34,9 @@ def execute(
     an array is let go at its last use and never written to. `out` gives C-contiguous arrays of
     `xp` for some outputs, by position. `threads` is for BLAS. `progress(flops done, flops known)`
     is called after, `cancelled()` asked before each step and during long ones. The same graph,
-    inputs, threads and machine give the same bits. Raises InputError, ExecutionCancelled, and
-    ComputationError, which names the node, where the numbers do not allow what is asked.
+    inputs, threads and machine give the same bits. Raises InputError, ExecutionCancelled,
+    MemoryShortage, and ComputationError, which names the node, where the numbers do not allow what
+    is asked.
     """
     run = _Run(graph, graph.program, inputs, xp, out or {}, cancelled or _never)
     _keep_freed_memory()
@@ -129,6 +130,10 @@ class _Run:
                     (number, *error.path),
                     error.reason,
                 ) from None
+            except MemoryShortage:
+                raise  # of a node within this one
+            except MemoryError:
+                raise _shortage(number, step) from None
             if self.on_gpu:
                 # It only queues what it is told; without this, progress would be announced for
                 # work that has not begun, and a cancelled queue would run on.
@@ -197,6 +202,14 @@ class _Run:
         array = source() if callable(source) else source
         _check(name, array, self.program.types[value])
         return self.xp.ascontiguousarray(self.xp.asarray(array)).reshape(array.shape)
+
+
+def _shortage(number: int, step: Step) -> MemoryShortage:
+    # numpy and cupy have errors of their own here, with sizes in their sentences.
+    name = step.operator.name if step.operator else "copy"
+    return MemoryShortage(
+        "out_of_memory", f"Node {number} ({name}) asked for more memory than there is."
+    )
 
 
 def _check(name: str, array: Array, type_: TensorType) -> None:
