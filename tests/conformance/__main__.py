@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
-from tests.conformance import onnx_part, random_part, variants_part
+from tests.conformance import onnx_part, operators_part, random_part, variants_part
 from tests.conformance.array_api import part as array_api_part
 from tests.conformance.report import Row, printed
 
 PARTS: dict[str, Callable[[], Iterable[Row]]] = {
     "onnx": onnx_part.rows,
+    "operators": operators_part.rows,
     "array-api": array_api_part.rows,
     "random": random_part.rows,
     "variants": variants_part.rows,

@@ -92,7 +92,8 @@ def values(array: Any, dtype: str) -> Any:
     """The numbers in an array of that dtype's storage: bfloat16 as float32, others as they are."""
     if dtype != "bfloat16":
         return array
-    return (array.astype("uint32") << 16).view("float32")
+    # An array of no axes would become a number when it is shifted.
+    return numpy.asarray(array.astype("uint32") << 16).view("float32")
 
 
 def widened(array: Any, dtype: str) -> Any:
