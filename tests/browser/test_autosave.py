@@ -105,13 +105,16 @@ def test_without_a_net_it_says_so_and_goes_on_when_it_is_back(
     opened: Opened, context: BrowserContext
 ) -> None:
     page = opened()
+    page.clock.install()
     context.set_offline(True)
     typed(page, "typed on a train")
+    page.clock.run_for(2_000)
     expect(page.locator("#unsaved")).to_be_visible()
     expect(page.locator(PURPOSE)).to_have_value("typed on a train")
     context.set_offline(False)
+    page.keyboard.type(", in a tunnel")
     with page.expect_response(is_save):
-        page.keyboard.type(", in a tunnel")
+        page.clock.run_for(6_000)
     expect(page.locator("#unsaved")).to_be_hidden()
     page.reload()
     expect(page.locator(PURPOSE)).to_have_value("typed on a train, in a tunnel")
