@@ -6,7 +6,7 @@ tape first, then values; it returns the value of its result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,8 @@ from benchmarks.executor.tape import Tape
 Gradients = Sequence["int | None"]
 
 
-def _only(given: Gradients) -> int:
+def only(given: Gradients) -> int:
+    """The gradient of a layer with one result."""
     (gradient,) = given
     assert gradient is not None
     return gradient
@@ -24,14 +25,14 @@ def _only(given: Gradients) -> int:
 def reshape(t: Tape, value: int, *shape: int) -> int:
     before = t.shape(value)
     result = t("reshape", value, shape=shape)
-    t.note([result], [value], lambda g: t.give(value, t("reshape", _only(g), shape=before)))
+    t.note([result], [value], lambda g: t.give(value, t("reshape", only(g), shape=before)))
     return result
 
 
 def permute(t: Tape, value: int, *axes: int) -> int:
     back = tuple(axes.index(axis) for axis in range(len(axes)))
     result = t("permute_dims", value, axes=axes)
-    t.note([result], [value], lambda g: t.give(value, t("permute_dims", _only(g), axes=back)))
+    t.note([result], [value], lambda g: t.give(value, t("permute_dims", only(g), axes=back)))
     return result
 
 
@@ -65,7 +66,7 @@ def add(t: Tape, left: int, right: int) -> int:
     def backward(given: Gradients) -> None:
         for each in (left, right):
             if t.wants(each):
-                t.give(each, _only(given))
+                t.give(each, only(given))
 
     t.note([result], [left, right], backward)
     return result
@@ -77,7 +78,7 @@ def multiply(t: Tape, left: int, right: int) -> int:
     def backward(given: Gradients) -> None:
         for each, other in ((left, right), (right, left)):
             if t.wants(each):
-                t.give(each, t("multiply", _only(given), other))
+                t.give(each, t("multiply", only(given), other))
 
     t.note([result], [left, right], backward)
     return result
@@ -88,7 +89,7 @@ def scale(t: Tape, value: int, factor: float) -> int:
         return t("multiply", each, number(t, factor, each))
 
     result = scaled(value)
-    t.note([result], [value], lambda g: t.give(value, scaled(_only(g))))
+    t.note([result], [value], lambda g: t.give(value, scaled(only(g))))
     return result
 
 
@@ -98,8 +99,8 @@ def add_along(t: Tape, value: int, vector: int, axis: int) -> int:
     others = [each for each in range(len(t.shape(value))) if each != axis]
 
     def backward(given: Gradients) -> None:
-        t.give(vector, total(t, _only(given), *others))
-        t.give(value, _only(given))
+        t.give(vector, total(t, only(given), *others))
+        t.give(value, only(given))
 
     t.note([result], [value, vector], backward)
     return result
@@ -112,9 +113,9 @@ def add_to_each(t: Tape, value: int, addend: int) -> int:
     result = t("add", value, t("broadcast_to", one, shape=shape))
 
     def backward(given: Gradients) -> None:
-        summed = total(t, _only(given), 0)
+        summed = total(t, only(given), 0)
         t.give(addend, t("reshape", summed, shape=t.shape(addend)))
-        t.give(value, _only(given))
+        t.give(value, only(given))
 
     t.note([result], [value, addend], backward)
     return result
@@ -124,7 +125,7 @@ def matmul(t: Tape, left: int, right: int) -> int:
     result = t("matmul", left, right)
 
     def backward(given: Gradients) -> None:
-        gradient = _only(given)
+        gradient = only(given)
         if t.wants(left):
             t.give(left, t("matmul", gradient, transposed(t, right)))
         if t.wants(right):
@@ -134,13 +135,17 @@ def matmul(t: Tape, left: int, right: int) -> int:
     return result
 
 
-def product_with(t: Tape, value: int, weight: int) -> int:
-    """value @ weight^T: PyTorch keeps weights as (features out, features in)."""
+def product_with(t: Tape, value: int, weight: int, *, weigh: bool = True) -> int:
+    """value @ weight^T: PyTorch keeps weights as (features out, features in).
+
+    Without `weigh` the gradient of the weight is left to the caller.
+    """
     result = t("matmul", value, transposed(t, weight))
 
     def backward(given: Gradients) -> None:
-        gradient = _only(given)
-        t.give(weight, t("matmul", transposed(t, gradient), value))
+        gradient = only(given)
+        if weigh:
+            t.give(weight, t("matmul", transposed(t, gradient), value))
         if t.wants(value):
             t.give(value, t("matmul", gradient, weight))
 
@@ -152,8 +157,10 @@ def linear(t: Tape, value: int, weight: int, bias: int) -> int:
     return add_along(t, product_with(t, value, weight), bias, 1)
 
 
-def split(t: Tape, value: int, axis: int, count: int) -> tuple[int, ...]:
-    """Equal parts along an axis."""
+def split(
+    t: Tape, value: int, axis: int, count: int, also: Callable[[int], None] | None = None
+) -> tuple[int, ...]:
+    """Equal parts along an axis; `also` is told the gradient of the whole when it is there."""
     shape = t.shape(value)
     size = shape[axis] // count
     parts = []
@@ -169,7 +176,10 @@ def split(t: Tape, value: int, axis: int, count: int) -> tuple[int, ...]:
             t("full", shape=t.shape(part), value=0.0, dtype="float32") if each is None else each
             for part, each in zip(parts, given, strict=True)
         ]
-        t.give(value, t("concat", *whole, axis=axis))
+        gradient = t("concat", *whole, axis=axis)
+        t.give(value, gradient)
+        if also is not None:
+            also(gradient)
 
     t.note(parts, [value], backward)
     return tuple(parts)
@@ -178,7 +188,7 @@ def split(t: Tape, value: int, axis: int, count: int) -> tuple[int, ...]:
 def _activation(t: Tape, name: str, value: int, from_result: bool) -> int:
     result = t(name, value)
     kept = result if from_result else value
-    t.note([result], [value], lambda g: t.give(value, t(f"{name}_backward", _only(g), kept)))
+    t.note([result], [value], lambda g: t.give(value, t(f"{name}_backward", only(g), kept)))
     return result
 
 
@@ -204,7 +214,7 @@ def softmax(t: Tape, value: int) -> int:
     t.note(
         [result],
         [value],
-        lambda g: t.give(value, t("softmax_backward", _only(g), result, axis=axis)),
+        lambda g: t.give(value, t("softmax_backward", only(g), result, axis=axis)),
     )
     return result
 
@@ -213,7 +223,7 @@ def layer_norm(t: Tape, value: int, weight: int, bias: int) -> int:
     result, mean, rstd = t.all("layer_norm", value, weight, bias, epsilon=1e-5)
 
     def backward(given: Gradients) -> None:
-        found = t.all("layer_norm_backward", _only(given), value, weight, mean, rstd)
+        found = t.all("layer_norm_backward", only(given), value, weight, mean, rstd)
         for each, gradient in zip((value, weight, bias), found, strict=True):
             t.give(each, gradient)
 
@@ -227,7 +237,7 @@ def embedding(t: Tape, table: int, indices: int) -> int:
 
     def backward(given: Gradients) -> None:
         nothing = t("full", shape=t.shape(table), value=0.0, dtype="float32")
-        t.give(table, t("add_rows", nothing, indices, _only(given)))
+        t.give(table, t("add_rows", nothing, indices, only(given)))
 
     t.note([result], [table], backward)
     return result
@@ -241,7 +251,7 @@ def mean_of(t: Tape, value: int, *axes: int) -> int:
     share = 1.0 / prod(shape[axis] for axis in axes)
 
     def backward(given: Gradients) -> None:
-        gradient = t("multiply", _only(given), number(t, share, _only(given)))
+        gradient = t("multiply", only(given), number(t, share, only(given)))
         t.give(value, t("broadcast_to", t("reshape", gradient, shape=thin), shape=shape))
 
     t.note([result], [value], backward)
@@ -253,7 +263,7 @@ def cross_entropy(t: Tape, scores: int, labels: int) -> int:
     each = t("cross_entropy", scores, labels)
 
     def backward(given: Gradients) -> None:
-        t.give(scores, t("cross_entropy_backward", scores, labels, _only(given)))
+        t.give(scores, t("cross_entropy_backward", scores, labels, only(given)))
 
     t.note([each], [scores], backward)
     return mean_of(t, each, 0)
@@ -271,7 +281,7 @@ def convolution(t: Tape, images: int, weight: int, stride: int = 1, padding: int
     size, kernel = t.shape(images)[2:], t.shape(weight)[2:]
 
     def backward(given: Gradients) -> None:
-        gradient = _only(given)
+        gradient = only(given)
         if t.wants(images):
             back = t("convolution_backward_input", gradient, weight, size=size, **placing)
             t.give(images, back)
@@ -291,7 +301,7 @@ def batch_norm(
     result, of_batch, spread_ = t.all("batch_norm_train", images, weight, bias, epsilon=1e-5)
 
     def backward(given: Gradients) -> None:
-        gradient = _only(given)
+        gradient = only(given)
         found = t.all(
             "batch_norm_backward", gradient, images, weight, of_batch, spread_, epsilon=1e-5
         )
@@ -317,7 +327,7 @@ def max_pool(t: Tape, images: int, size: int) -> int:
     t.note(
         [result],
         [images],
-        lambda g: t.give(images, t("max_pool_backward", _only(g), indices, size=space)),
+        lambda g: t.give(images, t("max_pool_backward", only(g), indices, size=space)),
     )
     return result
 
@@ -328,7 +338,7 @@ def average_pool(t: Tape, images: int, size: int) -> int:
     space = t.shape(images)[2:]
 
     def backward(given: Gradients) -> None:
-        t.give(images, t("average_pool_backward", _only(given), size=space, **placing))
+        t.give(images, t("average_pool_backward", only(given), size=space, **placing))
 
     t.note([result], [images], backward)
     return result

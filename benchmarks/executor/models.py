@@ -139,7 +139,7 @@ def _masked(t: Tape, scores: int, mask: int) -> int:
     shape = t.shape(scores)
     thin = t("reshape", mask, shape=(1, 1, *shape[2:]))
     result = t("add", scores, t("broadcast_to", thin, shape=shape))
-    t.note([result], [scores], lambda g: t.give(scores, layers._only(g)))
+    t.note([result], [scores], lambda g: t.give(scores, layers.only(g)))
     return result
 
 
@@ -262,13 +262,20 @@ def lstm(t: Tape) -> Made:
     head = given.linear("head", LSTM_WIDTH, CLASSES)
     rows = layers.reshape(t, sequence, LSTM_STEPS * BATCH, LSTM_FEATURES)
     both = layers.add(t, *biases)
-    steps = layers.split(t, layers.linear(t, rows, inner, both), 0, LSTM_STEPS)
-    hidden: int | None = None
+    entering = layers.linear(t, rows, inner, both)
+    states: list[int] = []
+
+    def weigh(gradient: int) -> None:
+        # One product for all steps, as libraries do it.
+        later = t("slice", gradient, starts=(BATCH, 0), stops=t.shape(gradient), steps=(1, 1))
+        before = t("concat", *states[:-1], axis=0)
+        t.give(carried, t("matmul", layers.transposed(t, later), before))
+
     cell: int | None = None
-    for step in steps:
-        hidden, cell = _lstm_step(t, step, carried, hidden, cell)
-    assert hidden is not None
-    return layers.linear(t, hidden, *head), labels, given
+    for step in layers.split(t, entering, 0, LSTM_STEPS, weigh):
+        hidden, cell = _lstm_step(t, step, carried, states[-1] if states else None, cell)
+        states.append(hidden)
+    return layers.linear(t, states[-1], *head), labels, given
 
 
 def _lstm_step(
@@ -276,7 +283,7 @@ def _lstm_step(
 ) -> tuple[int, int]:
     """Before the first step hidden and cell are zero: nothing is added."""
     if hidden is not None:
-        step = layers.add(t, layers.product_with(t, hidden, carried), step)
+        step = layers.add(t, layers.product_with(t, hidden, carried, weigh=False), step)
     entry, forget, fresh, way_out = layers.split(t, step, 1, 4)
     now = layers.multiply(t, layers.sigmoid(t, entry), layers.tanh(t, fresh))
     if cell is not None:

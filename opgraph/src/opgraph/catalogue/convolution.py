@@ -133,7 +133,8 @@ class _Columns:
         self, xp: Any, m: _Measures, together: int, lent: Array, *, samples_last: bool
     ) -> None:
         """With `samples_last` all images make one matrix of each group, else each makes its own."""
-        self._xp, self._m, self._together = xp, m, together
+        self.measures = m
+        self._xp, self._together = xp, together
         self._samples_last = samples_last
         rows, columns = _column_sizes(m, together)
         self._rows = lent[:rows]
@@ -144,7 +145,7 @@ class _Columns:
 
     def of(self, images: Array) -> Array:
         """The matrices of at most `together` images."""
-        m, count = self._m, len(images)
+        m, count = self.measures, len(images)
         ready = self._ready if count == self._together else _Ready(self, count)
         given = images.reshape(count, m.groups, m.inner, *m.windows.size)
         for elements, row in ready.shifts:
@@ -154,11 +155,11 @@ class _Columns:
 
     def rows_of(self, count: int) -> Array:
         """samples, groups, position along the last axis, channels, padded space, last places."""
-        return _cut(self._rows, count, *_row_shape(self._m))
+        return _cut(self._rows, count, *_row_shape(self.measures))
 
     def columns_of(self, source: Array) -> tuple[Array, Array]:
         """Where a view of the windows is copied to, and the matrices that this then is."""
-        m, count = self._m, len(source)
+        m, count = self.measures, len(source)
         if not self._samples_last:
             columns = _cut(self._columns, *source.shape)
             return columns, columns.reshape(count, m.groups, m.depth, m.places)
@@ -173,7 +174,7 @@ class _Ready:
     """Views for so many images, made once: for a small image they take longer than copying."""
 
     def __init__(self, under: _Columns, count: int) -> None:
-        m = under._m
+        m = under.measures
         rows = under.rows_of(count)
         self.shifts = list(_shifts(rows, m.windows))
         self.source = _under_windows(rows, m)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import exp, prod
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from typing import Any
 
 import numpy
@@ -19,14 +19,23 @@ from opgraph.catalogue.declaration import (
     ShapeRule,
     Types,
 )
-from opgraph.catalogue.elementwise import BLOCK, block_of
+from opgraph.catalogue.elementwise import block_of
 from opgraph.catalogue.halves import with_halves
 from opgraph.catalogue.indexing import require_indices
 from opgraph.catalogue.references import Define, Definition, defined_by
+from opgraph.catalogue.rows import (
+    block_bytes,
+    line_bytes,
+    raised_into,
+    row_blocks,
+    row_dots,
+    row_sums,
+    shifted_into,
+)
 from opgraph.catalogue.rules import per_element
 from opgraph.catalogue.scans import same_along_axis
 from opgraph.errors import GraphError
-from opgraph.tensors import FLOATS, Array, Shape, itemsize, room
+from opgraph.tensors import FLOATS, Array, Shape, room
 
 _AXIS = Attribute("axis", "integer", "the axis that adds up to 1")
 _EPSILON = Attribute("epsilon", "float", "what is added to the variance")
@@ -84,76 +93,6 @@ def _alike(shapes: Sequence[Shape], attributes: Attributes) -> tuple[Shape, ...]
     return same_along_axis(shapes, attributes)
 
 
-def shifted_into(xp: Any, operand: Array, axis: int, result: Array) -> None:
-    """The operand minus its largest along an axis; where all are -infinity, they stay."""
-    if not operand.size:
-        return  # there is no largest of nothing
-    highest = xp.max(operand, axis=axis, keepdims=True)
-    xp.copyto(highest, operand.dtype.type(0), where=xp.isneginf(highest))
-    xp.subtract(operand, highest, out=result)
-
-
-def row_sums(xp: Any, rows: Array, ones: Array) -> Array:
-    """The sum of each row of a matrix; a product with ones takes a third of the time."""
-    return xp.matmul(rows, ones)
-
-
-def row_dots(xp: Any, left: Array, right: Array) -> Array:
-    """The sum of products of each row of two matrices."""
-    return xp.vecdot(left, right) if xp is numpy else xp.einsum("ij,ij->i", left, right)
-
-
-NEAR_ZERO = 30.0
-"""exp of numbers up to this is far from overflow, and sums above exp of minus it from underflow."""
-
-
-def raised_into(xp: Any, rows: Array, result: Array, ones: Array) -> Array | None:
-    """exp of rows without taking anything off, and their sums; None where that is not precise.
-
-    Most rows are near 0, and neither looking for each largest nor taking it off is needed then.
-    """
-    if not rows.size or not float(xp.max(rows)) <= NEAR_ZERO:
-        return None
-    xp.exp(rows, out=result)
-    total = row_sums(xp, result, ones)
-    return total if float(xp.min(total)) >= exp(-NEAR_ZERO) else None
-
-
-def _row_blocks(xp: Any, *arrays: Array) -> Iterator[list[Array]]:
-    """Some rows along the last axis at a time, as matrices; arrays are C-contiguous."""
-    length = arrays[0].shape[-1]
-    matrices = [each.reshape(prod(each.shape[:-1]), length) for each in arrays]
-    size = max(1, block_of(xp, arrays[0].size) // length) if length else len(matrices[0]) or 1
-    for start in range(0, len(matrices[0]), size):
-        yield [each[start : start + size] for each in matrices]
-
-
-def _rows_at_once(shape: Shape) -> int:
-    """Rows of a block on a processor."""
-    rows, length = prod(shape[:-1]), shape[-1]
-    return max(1, min(rows, BLOCK // length)) if length else rows
-
-
-def _block_bytes(types: Types, blocks: int, rows: int, vectors: int = 0) -> int:
-    """Of so many blocks of rows, of numbers for each of their rows, and of vectors along one."""
-    together, length = _rows_at_once(types[0].shape), types[0].shape[-1]
-    elements = (blocks * together + vectors) * length + rows * together
-    return elements * itemsize(types[0].dtype)
-
-
-def _line_bytes(whole: int, lines: int, blocks: int, vectors: int = 0) -> Count:
-    """Along the last axis a block at a time, else the whole at once, with numbers for each line."""
-
-    def count(types: Types, attributes: Attributes) -> int:
-        if integer(attributes, "axis") == types[0].rank - 1:
-            return _block_bytes(types, blocks, lines, vectors)
-        return whole * types[0].nbytes + lines * types[0].nbytes // max(
-            1, int(_length(types, attributes))
-        )
-
-    return count
-
-
 def _softmax_lines(xp: Any, operand: Array, axis: int, result: Array) -> None:
     shifted_into(xp, operand, axis, result)
     xp.exp(result, out=result)
@@ -169,7 +108,7 @@ def _softmax(call: Call) -> None:
         _softmax_lines(xp, operand, axis, result)
         return
     ones = xp.ones(operand.shape[-1], operand.dtype)
-    for source, target in _row_blocks(xp, operand, result):
+    for source, target in row_blocks(xp, operand, result):
         total = raised_into(xp, source, target, ones)
         if total is None:
             _softmax_lines(xp, source, 1, target)
@@ -182,7 +121,7 @@ def _log_softmax(call: Call) -> None:
     axis = integer(call.attributes, "axis")
     blocks: Iterable[Sequence[Array]] = [(operand, result)]
     if axis == operand.ndim - 1:
-        blocks, axis = _row_blocks(xp, operand, result), 1
+        blocks, axis = row_blocks(xp, operand, result), 1
     for source, target in blocks:
         shifted_into(xp, source, axis, target)
         total = xp.sum(xp.exp(target), axis=axis, keepdims=True)
@@ -200,7 +139,7 @@ def _softmax_backward(call: Call) -> None:
         xp.subtract(gradient, total, out=target)
         target *= result
         return
-    for given, shares, found in _row_blocks(xp, gradient, result, target):
+    for given, shares, found in row_blocks(xp, gradient, result, target):
         total = row_dots(xp, given, shares)
         xp.subtract(given, total[:, None], out=found)
         found *= shares
@@ -212,7 +151,7 @@ def _log_softmax_backward(call: Call) -> None:
     axis = integer(call.attributes, "axis")
     blocks: Iterable[Sequence[Array]] = [(gradient, result, call.results[0])]
     if axis == gradient.ndim - 1:
-        blocks, axis = _row_blocks(xp, gradient, result, call.results[0]), 1
+        blocks, axis = row_blocks(xp, gradient, result, call.results[0]), 1
     for given, logarithms, found in blocks:
         total = xp.sum(given, axis=axis, keepdims=True)
         xp.exp(logarithms, out=found)
@@ -307,26 +246,26 @@ SOFTMAX = _fused(
     "softmax", "exp(x) / sum(exp(x)) along an axis, the largest taken off first.", ("operand",),
     same_along_axis, _softmax, _define_softmax, _softmax_scale, _length,
     f"NaN and infinity give NaN along the axis; -infinity gives 0. {_MASKED} 0.", operations=6,
-    temporaries=_line_bytes(0, 3, 0, vectors=1), attributes=(_AXIS,), contiguous=True,
+    temporaries=line_bytes(0, 3, 0, vectors=1), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 LOG_SOFTMAX = _fused(
     "log_softmax", "The logarithm of `softmax`.", ("operand",), same_along_axis, _log_softmax,
     _define_log_softmax, _log_softmax_scale, _length,
     f"NaN and infinity give NaN along the axis; -infinity stays. {_MASKED} -infinity.",
     operations=6,
-    temporaries=_line_bytes(1, 2, 1), attributes=(_AXIS,), contiguous=True,
+    temporaries=line_bytes(1, 2, 1), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 SOFTMAX_BACKWARD = _fused(
     "softmax_backward", "The gradient of `softmax`, from its result.", ("gradient", "result"),
     _alike, _softmax_backward, _define_softmax_backward, _gradient_scale, _length,
     "NaN and infinities as by adding and multiplying.", operations=4, gradient=True,
-    temporaries=_line_bytes(1, 1, 0), attributes=(_AXIS,), contiguous=True,
+    temporaries=line_bytes(1, 1, 0), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 LOG_SOFTMAX_BACKWARD = _fused(
     "log_softmax_backward", "The gradient of `log_softmax`, from its result.",
     ("gradient", "result"), _alike, _log_softmax_backward, _define_log_softmax_backward,
     _log_gradient_scale, _length, "NaN and infinities as by adding and multiplying.", operations=5,
-    gradient=True, temporaries=_line_bytes(0, 1, 0), attributes=(_AXIS,), contiguous=True,
+    gradient=True, temporaries=line_bytes(0, 1, 0), attributes=(_AXIS,), contiguous=True,
 )  # fmt: skip
 
 
@@ -426,14 +365,14 @@ CROSS_ENTROPY = _fused(
     "cross_entropy", "log(sum(exp(scores))) - scores[label], for each sample.",
     ("scores", "labels"), _loss_shapes, _cross_entropy, _define_cross_entropy, _loss_scale,
     _classes, "NaN and infinity give NaN; a label that is no class is an error.", operations=6,
-    temporaries=lambda t, _a: _block_bytes(t, 1, 8, vectors=1), dtypes=_LABELS,
+    temporaries=lambda t, _a: block_bytes(t, 1, 8, vectors=1), dtypes=_LABELS,
 )  # fmt: skip
 CROSS_ENTROPY_BACKWARD = _fused(
     "cross_entropy_backward", "The gradient of `cross_entropy`, of its scores.",
     ("scores", "labels", "gradient"), _loss_shapes, _cross_entropy_backward,
     _define_cross_entropy_backward, _loss_gradient_scale, _classes,
     "NaN and infinity give NaN; a label that is no class is an error.", operations=8,
-    gradient=True, temporaries=lambda t, _a: _block_bytes(t, 0, 8, vectors=1), dtypes=_LABELLED,
+    gradient=True, temporaries=lambda t, _a: block_bytes(t, 0, 8, vectors=1), dtypes=_LABELLED,
 )  # fmt: skip
 
 
@@ -471,7 +410,7 @@ def _layer_norm(call: Call) -> None:
     length = operand.shape[-1]
     ones, count = xp.ones(length, operand.dtype), operand.dtype.type(length)
     start = 0
-    for source, target in _row_blocks(xp, operand, result):
+    for source, target in row_blocks(xp, operand, result):
         part = slice(start, start + len(source))
         start = part.stop
         middle, spread = mean.reshape(-1)[part], rstd.reshape(-1)[part]
@@ -562,7 +501,7 @@ def _layer_norm_backward(call: Call) -> None:
     of_weight.fill(0)
     of_bias.fill(0)
     start, lent = 0, xp.empty((0, 0), operand.dtype)
-    for given, source, target in _row_blocks(xp, gradient, operand, result):
+    for given, source, target in row_blocks(xp, gradient, operand, result):
         part = slice(start, start + len(source))
         start = part.stop
         lent = lent if lent.size else room(xp, source.shape, source.dtype)
@@ -628,7 +567,7 @@ LAYER_NORM = _fused(
     " result, the means, and 1 / sqrt(variance + epsilon).", ("operand", "weight", "bias"),
     _layer_norm_shapes, _layer_norm, _define_layer_norm, _layer_norm_scale, _last,
     "NaN and infinities give NaN in their row.", operations=8, results=3,
-    temporaries=lambda t, _a: _block_bytes(t, 0, 1, vectors=1), attributes=(_EPSILON,),
+    temporaries=lambda t, _a: block_bytes(t, 0, 1, vectors=1), attributes=(_EPSILON,),
     contiguous=True,
 )  # fmt: skip
 RMS_NORM = _fused(
@@ -642,7 +581,7 @@ LAYER_NORM_BACKWARD = _fused(
     ("gradient", "operand", "weight", "mean", "rstd"), _layer_norm_backward_shapes,
     _layer_norm_backward, _define_layer_norm_backward, _layer_norm_backward_scale, _all_terms,
     "NaN and infinities as by adding and multiplying.", operations=14, results=3, gradient=True,
-    temporaries=lambda t, _a: _block_bytes(t, 1, 3, vectors=2), contiguous=True,
+    temporaries=lambda t, _a: block_bytes(t, 1, 3, vectors=2), contiguous=True,
 )  # fmt: skip
 
 OPERATORS = (
