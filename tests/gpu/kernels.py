@@ -6,7 +6,7 @@ Needs cupy and NVRTC (`pip install .[gpu-check]`), and no GPU.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -36,12 +36,12 @@ def catalogue_kernels() -> list[tuple[str, Kernel]]:
     """Every kernel of the catalogue with its arguments, each under a name of its own."""
     found = [(name, _formula(program, count, dtype))
              for dtype in ("float32", "float64")
-             for name, program, count in _programs(dtype)]  # fmt: skip
+             for name, program, count in formula_programs(dtype)]  # fmt: skip
     philox.words(STAND_IN, (1, 2), 3, 10)
     return [*found, ("philox", philox._kernel(STAND_IN))]
 
 
-def _programs(dtype: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
+def formula_programs(dtype: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
     """Each word of `formula` alone, then numbers, and a program that uses much of the stack."""
     for word, function in formula.FUNCTIONS.items():
         floats = [f"x{place}" for place in range(len(function.takes))]
@@ -65,7 +65,8 @@ def _formula(program: tuple[str, ...], count: int, dtype: str) -> Kernel:
     inputs = {f"x{n}": Device(numpy.ones(6, dtype)) for n in range(count)}
     execute(graph, inputs, xp=STAND_IN)
     kernel: Kernel = formula._kernel(STAND_IN, program, count)
-    return kernel
+    # One kernel serves all dtypes; what it is compiled for is that of this call.
+    return replace(kernel, calls=kernel.calls[-1:])
 
 
 def sources(name: str, kernel: Kernel) -> Iterator[Source]:
