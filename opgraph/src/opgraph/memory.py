@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from opgraph.graph import Graph
     from opgraph.program import Program
 
-FIXED_BYTES = 160 << 10
+FIXED_BYTES = 96 << 10
 """What a run takes at most beside its arrays: objects of the interpreter, buffers of numpy (8,192
 elements an operand). It does not grow with the arrays; `peak_bytes` leaves it out."""
 
