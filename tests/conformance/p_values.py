@@ -50,8 +50,8 @@ def of_distribution(probabilities: Any) -> float:
     lam = farthest * math.sqrt(count)
     if lam < 0.2:  # nearer than any generator but one that counts; the series needs many terms
         return 0.0
-    terms = ((-1) ** (k - 1) * math.exp(-2 * k * k * lam * lam) for k in range(1, 101))
-    upper = min(1.0, max(0.0, 2 * sum(terms)))
+    terms = ((-1.0) ** (k - 1) * math.exp(-2 * k * k * lam * lam) for k in range(1, 101))
+    upper = min(1.0, max(0.0, 2 * math.fsum(terms)))
     return 2 * min(upper, 1 - upper)
 
 

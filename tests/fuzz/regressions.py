@@ -24,7 +24,7 @@ def one(
 
 def convolved(**other: Any) -> bytes:
     """A convolution that is right but for some of its attributes."""
-    given = {"strides": ["1", "1"], "before": ["2", "3"], "after": ["1", "1"]}
+    given: dict[str, Any] = {"strides": ["1", "1"], "before": ["2", "3"], "after": ["1", "1"]}
     given |= {"dilations": ["1", "1"], "groups": "1", **other}
     operands = [typed("float32", 3, 2, 3, 4), typed("float32", 1, 2, 1, 3)]
     return one("convolution", operands, given, [typed("float32", 3, 1, 6, 6)])
@@ -32,7 +32,13 @@ def convolved(**other: Any) -> bytes:
 
 def convolved_to_nothing(**other: Any) -> bytes:
     """A convolution of no channels."""
-    given = {"strides": ["1"], "before": ["2"], "after": ["0"], "dilations": ["1"], "groups": "1"}
+    given: dict[str, Any] = {
+        "strides": ["1"],
+        "before": ["2"],
+        "after": ["0"],
+        "dilations": ["1"],
+        "groups": "1",
+    }
     places = int((given | other)["before"][0]) + 5
     operands = [typed("float32", 2, 0, 5), typed("float32", 0, 0, 1)]
     return one("convolution", operands, given | other, [typed("float32", 2, 0, places)])
