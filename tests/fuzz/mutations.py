@@ -98,7 +98,9 @@ def _another(draw: DrawFunction, value: Any, tree: Any) -> Any:
     if isinstance(value, list):
         return _another_list(draw, value)
     if isinstance(value, dict):
-        return draw(st.sampled_from([value, {}, tree.get("nodes", [value])[0] or value]))
+        nodes = tree.get("nodes")
+        another = nodes[:1] if isinstance(nodes, list) else []
+        return draw(st.sampled_from([value, {}, *another]))
     return draw(_texts(value))
 
 

@@ -95,6 +95,16 @@ OUTCOMES: dict[str, tuple[bytes, str]] = {
     ),
     # numpy copied values that lie in another order, which the model did not know.
     "a search for a transposed table": (searched_turned(), "right"),
+    # numpy warned of a mean of nothing, and warnings are errors to some.
+    "rows without elements": (
+        one(
+            "rms_norm",
+            [typed("float32", 2, 0), typed("float32", 0)],
+            {"epsilon": (0.0).hex()},
+            [typed("float32", 2, 0), typed("float32", 2)],
+        ),
+        "right",
+    ),
     # Steps that no word of 64 bits holds, once a stride in bytes is made of them.
     "positions 2^64 apart": (
         convolved(dilations=[str(2**64 - 1), "1"]),

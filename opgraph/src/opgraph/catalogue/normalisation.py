@@ -426,7 +426,9 @@ def _layer_norm(call: Call) -> None:
 def _rms_norm(call: Call) -> None:
     xp, (operand, weight) = call.xp, call.operands
     result, rstd = call.results
-    xp.mean(xp.square(operand), axis=-1, out=rstd)
+    # Not `mean`, which warns of rows without elements.
+    xp.sum(xp.square(operand), axis=-1, out=rstd)
+    rstd /= operand.dtype.type(operand.shape[-1])
     _inverse_root(xp, rstd, number(call.attributes, "epsilon"))
     xp.multiply(operand, rstd[..., None], out=result)
     result *= weight
