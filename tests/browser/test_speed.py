@@ -45,6 +45,7 @@ class Looker:
         return time.perf_counter() - started
 
 
+@pytest.mark.alone
 def test_each_page_takes_less_than_50_ms(site: BrowserSite) -> None:
     """The median of seven looks, for every page. One above the limit is looked at again in up to
     three more rounds, and its best median counts: others may have used the processor meanwhile,
