@@ -19,6 +19,7 @@ SHARED = ("tests/browser",)
 # On disk, and reachable for the account that PostgreSQL runs under when we are root.
 RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and private
 PREFIX = "gpugoblin-pytest-"
+_of_this_run: dict[str, str] = {}
 
 
 def _prepare_site() -> None:
@@ -26,14 +27,17 @@ def _prepare_site() -> None:
     _remove_abandoned()
     folder = RUNS / f"{PREFIX}{os.getpid()}"
     # With no DATABASE_URL the first connection starts the embedded server in this folder.
-    os.environ |= {
-        "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
-        "GOBLIN_STATE_DIR": str(folder / "site"),
-        "GOBLIN_DATABASE_DIR": str(folder / "postgres"),
-        "GOBLIN_DATABASE_DURABLE": "0",
-        "GOBLIN_MAIL_AT_ONCE": "0",
-        "LOG_LEVEL": "CRITICAL",
-    }
+    _of_this_run.update(
+        {
+            "DJANGO_SETTINGS_MODULE": "gpugoblin_site.settings",
+            "GOBLIN_STATE_DIR": str(folder / "site"),
+            "GOBLIN_DATABASE_DIR": str(folder / "postgres"),
+            "GOBLIN_DATABASE_DURABLE": "0",
+            "GOBLIN_MAIL_AT_ONCE": "0",
+            "LOG_LEVEL": "CRITICAL",
+        }
+    )
+    os.environ.update(_of_this_run)
     import django
 
     django.setup()
@@ -60,6 +64,13 @@ def _remove_abandoned() -> None:
     for folder in RUNS.glob(f"{PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes that are started to run tests make their own site, not one of the first's."""
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        for name in _of_this_run:
+            os.environ.pop(name, None)
 
 
 @pytest.hookimpl(tryfirst=True)
