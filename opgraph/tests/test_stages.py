@@ -16,7 +16,7 @@ from opgraph.errors import PlanError
 from opgraph.executor import execute
 from opgraph.graph import Graph
 from opgraph.memory import peak_bytes
-from opgraph.partition import cuts
+from opgraph.partition import cuts, stages
 from opgraph.partition.cuts import cut_places
 from opgraph.partition.parts import Chain, Source, Whole
 from opgraph.partition.running import run_chain
@@ -156,23 +156,33 @@ def test_the_largest_stage_is_as_small_as_can_be(
     assert worst == worst_by_brute_force(graph, stages, measure)
 
 
+def fewest_by_brute_force(graph: Graph, memory_bytes: int) -> int | None:
+    """Of all ways to cut: the fewest stages that fit, with every cut tried. None: no way does."""
+    cutting = stages._Cutting(Whole(graph), "flops", StageLimits())
+    for count in range(1, cutting.end + 1):
+        for chosen in itertools.combinations(range(1, cutting.end), count - 1):
+            parts = cutting.chain((0, *chosen, cutting.end)).parts
+            if all(peak_bytes(part.graph) <= memory_bytes for part in parts):
+                return count
+    return None
+
+
 @given(stacks(), st.integers(0, 400))
 @settings(max_examples=40)
 def test_stages_fit_the_memory_or_the_error_says_what_does_not(graph: Graph, more: int) -> None:
     limits = StageLimits(memory_bytes=100 + more)
-    # Cut wherever it can be, so that what does not fit can't be cut.
-    finest = cut_stages(graph, len(cut_places(Whole(graph), 1)) + 1)
-    if max(part.peak_bytes for part in finest.parts) > 100 + more:
+    fewest = fewest_by_brute_force(graph, 100 + more)
+    if fewest is None:
         error = error_of(graph, limits=limits)
         assert error.code == "stage_too_large"
         assert f"the limit is {100 + more}" in error.message
         return
     chain = cut_stages(graph, limits=limits)
     assert all(peak_bytes(part.graph) <= 100 + more for part in chain.parts)
-    fewer = len(chain.parts) - 1
-    if fewer:
+    assert len(chain.parts) == fewest
+    if fewest > 1:
         with pytest.raises(PlanError, match="memory"):
-            cut_stages(graph, fewer, limits=limits)
+            cut_stages(graph, fewest - 1, limits=limits)
 
 
 @given(stacks())
