@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ import pytest
 import opgraph  # noqa: F401
 
 SITE_FOLDERS = ("accounts", "research_access", "workunits", "platform", "tests")
-# Started first when the tests run in several processes, for these take longest. A folder here is
-# one group, because its tests share a network; elsewhere a file is one.
+# What is started first where the tests run in several processes, because it takes longest; and the
+# folders that one process runs whole, because all of their tests share one network.
 LONG = ("tests/browser", "tests/faults", "tests/end_to_end", "opgraph/tests", "tests/adversaries")
-SHARED = ("tests/browser",)
+SHARED = ("tests/browser", "tests/end_to_end", "tests/adversaries")
 # On disk, and reachable for the account that PostgreSQL runs under when we are root.
 RUNS = Path("/var/tmp")  # noqa: S108 - the folder in it is made by us and private
 PREFIX = "gpugoblin-pytest-"
@@ -68,31 +69,38 @@ def _remove_abandoned() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Processes that are started to run tests make their own site, not one of the first's."""
-    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         for name in _of_this_run:
             os.environ.pop(name, None)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes: what shares fixtures stays together, long groups come first."""
-    if config.getoption("dist", "no") == "no":
-        return
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(_place(item))))
-    items.sort(key=lambda item: _rank(_place(item)))
+    """In a process among several: what takes longest comes first."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _rank(item.nodeid))
 
 
-def _place(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give out whole groups, in the order in which the processes have them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByGroup(config, log)
 
 
-def _group(place: str) -> str:
-    return next((folder for folder in SHARED if place.startswith(f"{folder}/")), place)
+def _group(test: str) -> str:
+    """Its folder where tests of a folder share a network, else its file."""
+    shared = (folder for folder in SHARED if test.startswith(f"{folder}/"))
+    return next(shared, test.partition("::")[0])
 
 
-def _rank(place: str) -> int:
-    ranks = (rank for rank, folder in enumerate(LONG) if place.startswith(f"{folder}/"))
+def _rank(test: str) -> int:
+    ranks = (rank for rank, folder in enumerate(LONG) if test.startswith(f"{folder}/"))
     return next(ranks, len(LONG))
 
 

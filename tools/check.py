@@ -20,10 +20,9 @@ PYTEST = [sys.executable, "-m", "pytest", "-q"]
 # Many tests wait for processes, so two at a time are faster even on one core. Each process has a
 # database of its own, which is why there are never many.
 PROCESSES = str(min(max(os.cpu_count() or 1, 2), 4))
-SPREAD = ["-n", PROCESSES, "--dist", "loadgroup", "--no-loadscope-reorder"]
 # What measures time runs when nothing else does.
 TESTS = {
-    "tests": [*PYTEST, *SPREAD, "-m", "not alone", "--durations=25"],
+    "tests": [*PYTEST, "-n", PROCESSES, "-m", "not alone", "--durations=25"],
     "timings": [*PYTEST, "-m", "alone"],
 }
 
