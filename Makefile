@@ -42,7 +42,7 @@ messages: $(VENV)/test.stamp  ## catalogues of messages: sources -> .po, .po -> 
 screenshots: $(VENV)/test.stamp  ## a picture of every page, phone and desk, light and dark, vi and en
 	@$(GUARD) $(BIN)/python -m tests.browser.screenshots .screenshots
 
-conformance: $(VENV)/test.stamp  ## ONNX's node tests, statistics of random numbers, other CPUs (minutes)
+conformance: $(VENV)/test.stamp  ## ONNX's node tests, the Array API, random numbers, other CPUs (minutes)
 	@$(GUARD) $(BIN)/python -m tests.conformance
 
 fuzz: $(VENV)/test.stamp  ## hostile and random graphs through reader, validator and executor, two minutes
