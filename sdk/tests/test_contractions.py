@@ -5,6 +5,7 @@ That the numbers are right is asked in tests/conformance/array_api.
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -160,3 +161,10 @@ def test_a_power_of_a_matrix_is_squared() -> None:
     first = xp.linalg.matrix_power(x, 1)
     first[0, 0] = 7.0
     assert x.compute()[0, 0] == 1
+
+
+def test_what_is_left_out_shows_the_standards_arguments_and_takes_any() -> None:
+    assert str(inspect.signature(xp.linalg.svd)) == "(x, /, *, full_matrices=True)"
+    assert str(inspect.signature(xp.linalg.pinv)) == "(x, /, *, rtol=None)"
+    with pytest.raises(errors.UnsupportedComputation, match="not unique"):
+        xp.linalg.qr(_zeros(2, 2), "raw")

@@ -180,6 +180,7 @@ def test_elements_move_as_in_numpy() -> None:
     agrees(xp.roll(y, (1, -1), axis=(0, 2)), numpy.roll(cube, (1, -1), axis=(0, 2)))
     agrees(xp.roll(y, 2, axis=1), numpy.roll(cube, 2, axis=1))
     agrees(xp.expand_dims(y, axis=(0, -1)), numpy.expand_dims(cube, axis=(0, -1)))
+    agrees(xp.expand_dims(y, 1), numpy.expand_dims(cube, 1))
     agrees(xp.squeeze(y[:1], axis=0), cube[0])
     agrees(xp.repeat(y, 2, axis=1), numpy.repeat(cube, 2, axis=1))
     agrees(xp.repeat(x, 3), numpy.repeat(MATRIX, 3))
@@ -243,6 +244,14 @@ def test_repeats_by_an_array_need_its_numbers() -> None:
         xp.repeat(x, lazy, axis=1)
     with local.on_demand():
         agrees(xp.repeat(x, lazy, axis=1), numpy.repeat(MATRIX, counts, axis=1))
+    for dtype in (xp.uint64, xp.uint8, xp.int8):
+        agrees(
+            xp.repeat(x, xp.asarray(counts.tolist(), dtype=dtype), axis=1),
+            numpy.repeat(MATRIX, counts, axis=1),
+        )
+    for huge in ([2**41], [2**63, 2**63, 2**63]):
+        with pytest.raises(errors.TooLarge, match="places along an axis"):
+            xp.repeat(x, xp.asarray(huge, dtype=xp.uint64), axis=1)
     for wrong in ([1, 2], [1, -1, 1], [[1, 1, 1]]):
         with pytest.raises(errors.BadArgument, match="one for each of 3"):
             xp.repeat(x, xp.asarray(wrong), axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
 from typing import Any, NoReturn
 
 from gpugoblin.errors import UnsupportedComputation
@@ -47,10 +48,15 @@ def refused(name: str) -> UnsupportedComputation:
     return UnsupportedComputation(f"{name}() is left out: {reason}. In its place: {instead}.")
 
 
-def _left_out(name: str) -> Callable[..., NoReturn]:
+def _left_out(name: str, **keywords: Any) -> Callable[..., NoReturn]:
+    """A function with the standard's arguments, which takes whatever it is given and refuses."""
+
     def function(*_: Any, **__: Any) -> NoReturn:
         raise refused(name)
 
+    named = [Parameter(key, Parameter.KEYWORD_ONLY, default=keywords[key]) for key in keywords]
+    only = Parameter("x", Parameter.POSITIONAL_ONLY)
+    function.__dict__["__signature__"] = Signature([only, *named])
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
     function.__doc__ = f"Raises `UnsupportedComputation`: {REASONS[name][0]}."
     return function
@@ -65,11 +71,11 @@ unique_values = _left_out("unique_values")
 det = _left_out("linalg.det")
 eigh = _left_out("linalg.eigh")
 eigvalsh = _left_out("linalg.eigvalsh")
-matrix_rank = _left_out("linalg.matrix_rank")
-pinv = _left_out("linalg.pinv")
-qr = _left_out("linalg.qr")
+matrix_rank = _left_out("linalg.matrix_rank", rtol=None)
+pinv = _left_out("linalg.pinv", rtol=None)
+qr = _left_out("linalg.qr", mode="reduced")
 slogdet = _left_out("linalg.slogdet")
-svd = _left_out("linalg.svd")
+svd = _left_out("linalg.svd", full_matrices=True)
 svdvals = _left_out("linalg.svdvals")
 
 __all__ = ["nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"]

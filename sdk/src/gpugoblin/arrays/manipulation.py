@@ -10,10 +10,10 @@ import numpy
 
 import gpugoblin.array as core
 from gpugoblin.arrays.axes import a_shape, one_axis, several_axes, whole
-from gpugoblin.arrays.building import again, apply, array_of, of_kind, same_type
+from gpugoblin.arrays.building import LIMITS, again, apply, array_of, of_kind, same_type
 from gpugoblin.arrays.dtypes import INTEGRAL
 from gpugoblin.arrays.indexing import permuted, shaped
-from gpugoblin.errors import BadArgument, NotComputed, ShapeMismatch
+from gpugoblin.errors import BadArgument, NotComputed, ShapeMismatch, TooLarge
 
 
 def concat(arrays: Sequence[core.Array], /, *, axis: int | None = 0) -> core.Array:
@@ -52,7 +52,7 @@ def _some(name: str, arrays: Sequence[core.Array]) -> list[core.Array]:
     return [array_of(each, "Each") for each in arrays]
 
 
-def expand_dims(x: core.Array, /, *, axis: int | tuple[int, ...] = 0) -> core.Array:
+def expand_dims(x: core.Array, /, axis: int | tuple[int, ...] = 0) -> core.Array:
     """New axes of length 1 at these places of the result."""
     array = array_of(x)
     given = axis if isinstance(axis, tuple) else (axis,)
@@ -166,7 +166,8 @@ def _shift(by: Any) -> int:
 def repeat(x: core.Array, repeats: int | core.Array, /, *, axis: int | None = None) -> core.Array:
     """Each element repeated along an axis, or all of them flat: equally often, or by an array.
 
-    Raises `NotComputed` for counts whose numbers are not there: the length depends on them.
+    Raises `NotComputed` for counts whose numbers are not there: the length depends on them;
+    `TooLarge` above the number of elements that are computed.
     """
     array = array_of(x)
     if axis is None:
@@ -196,7 +197,14 @@ def _counts(repeats: core.Array, length: int) -> Any:
 
 
 def _repeated_by(array: core.Array, counts: Any, along: int) -> core.Array:
-    places = numpy.repeat(numpy.arange(len(counts)), counts)
+    # Added as floats, which do not wrap; numpy.repeat takes no uint64, and would allocate at once.
+    total = float(counts.sum(dtype=numpy.float64))
+    if total > LIMITS.elements:
+        raise TooLarge(
+            f"repeat() to {total:.3g} places along an axis;"
+            f" at most 2^{LIMITS.elements.bit_length() - 1} elements are computed."
+        )
+    places = numpy.repeat(numpy.arange(len(counts)), counts.astype(numpy.int64))
     return apply("take", array, array.home.joining(places), axis=along)
 
 
