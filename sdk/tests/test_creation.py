@@ -112,6 +112,12 @@ def test_constants_take_no_memory_and_keep_their_bits() -> None:
     assert xp.zeros((2**20, 2**19)).size == 2**39
     agrees(xp.full((2,), True), numpy.full((2,), True))
     agrees(xp.full((2,), 7), numpy.full((2,), 7))
+    value = xp.max(local.array(MATRIX))
+    agrees(xp.full((2, 0), value), numpy.full((2, 0), 5.0))
+    agrees(xp.full((2,), value, dtype=xp.int8), numpy.full((2,), 5, "int8"))
+    agrees(xp.full_like(xp.ones(3), value), numpy.full(3, 5.0))
+    with pytest.raises(errors.BadArgument, match="a Python number"):
+        xp.full((2,), xp.ones(1))
     zeros = local.compute(xp.full((), 0.0), xp.full((), -0.0), xp.asarray([1.0]) * -0.0)
     assert [bool(numpy.signbit(each).all()) for each in zeros] == [False, True, True]
     x = xp.full((), 3.0)

@@ -13,6 +13,7 @@ from gpugoblin.arrays import dtypes
 from gpugoblin.arrays.axes import a_shape, whole
 from gpugoblin.arrays.building import (
     Scalar,
+    again,
     apply,
     array_of,
     broadcast,
@@ -103,10 +104,16 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
 
 
 def full(
-    shape: Any, fill_value: Scalar, *, dtype: Any = None, device: str | None = None
+    shape: Any, fill_value: Scalar | core.Array, *, dtype: Any = None, device: str | None = None
 ) -> core.Array:
-    """One number everywhere, an attribute of the graph: it takes no memory of its own."""
+    """One number everywhere, an attribute of the graph: it takes no memory of its own.
+
+    An array without axes is spread, in its own element type unless `dtype` says otherwise.
+    """
     check_device(device)
+    if isinstance(fill_value, core.Array) and not fill_value.shape:
+        value = fill_value if dtype is None else cast(fill_value, as_dtype(dtype).name)
+        return again(broadcast(value, a_shape(shape)))
     if not isinstance(fill_value, bool | int | float):
         raise BadArgument(f"fill_value must be a Python number, not {type(fill_value).__name__}.")
     name = default_dtype(fill_value) if dtype is None else as_dtype(dtype).name
@@ -140,7 +147,12 @@ def empty(shape: Any, *, dtype: Any = None, device: str | None = None) -> core.A
 
 
 def full_like(
-    x: core.Array, /, fill_value: Scalar, *, dtype: Any = None, device: str | None = None
+    x: core.Array,
+    /,
+    fill_value: Scalar | core.Array,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
 ) -> core.Array:
     """One number everywhere, in the shape of `x`, and in its element type."""
     array = array_of(x)
