@@ -11,7 +11,8 @@ from uuid import UUID
 from django.contrib import admin
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -82,6 +83,12 @@ class PlainList(ShownOnly, ListBase):
         if not term:
             return queryset, False
         return self.found(queryset, Sought(number_of(term), uid_of(term))), False
+
+    def page(self, request: HttpRequest, template: str, title: str, **facts: Any) -> HttpResponse:
+        """A page of our own about rows of this list."""
+        context = self.admin_site.each_context(request)
+        context |= {"title": title, "opts": self.opts, **facts}
+        return render(request, f"admin/workunits/{template}", context)
 
 
 def column(name: str, label: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
@@ -76,7 +76,7 @@ class IncidentAdmin(Shown):
         form = IncidentForm(request.POST or None, initial={"began": timezone.now()})
         if form.is_valid() and self._done(request, form, None):
             return redirect(LIST)
-        return self._page(request, gettext("Tell of an incident"), form=form)
+        return self.page(request, "incident.html", gettext("Tell of an incident"), form=form)
 
     def change_view(
         self,
@@ -99,12 +99,7 @@ class IncidentAdmin(Shown):
             "may_change": request.user.has_perm(incidents.CHANGE_PERMISSION),
             "versions": history(found),
         }
-        return self._page(request, gettext("An incident"), form=form, **facts)
-
-    def _page(self, request: HttpRequest, title: str, **facts: Any) -> HttpResponse:
-        context = self.admin_site.each_context(request)
-        context |= {"title": title, "opts": self.opts, **facts}
-        return render(request, "admin/workunits/incident.html", context)
+        return self.page(request, "incident.html", gettext("An incident"), form=form, **facts)
 
     def _done(self, request: HttpRequest, form: IncidentForm, known: Incident | None) -> bool:
         operator = operator_of(request)

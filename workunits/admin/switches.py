@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext
@@ -111,7 +111,7 @@ class SwitchAdmin(Shown):
         form = SwitchForm(request.POST or None, initial=request.GET.dict())
         if form.is_valid() and self._switched(request, form):
             return redirect("admin:workunits_switch_changelist")
-        return self._page(request, "turn.html", gettext("Switch something off"), form=form)
+        return self.page(request, "turn.html", gettext("Switch something off"), form=form)
 
     def change_view(
         self,
@@ -136,12 +136,7 @@ class SwitchAdmin(Shown):
             "may_lift": request.user.has_perm(switches.OFF_PERMISSION),
             "moves": history(found),
         }
-        return self._page(request, "switch.html", gettext("A switch"), form=form, **facts)
-
-    def _page(self, request: HttpRequest, template: str, title: str, **facts: Any) -> HttpResponse:
-        context = self.admin_site.each_context(request)
-        context |= {"title": title, "opts": self.opts, **facts}
-        return render(request, f"admin/workunits/{template}", context)
+        return self.page(request, "switch.html", gettext("A switch"), form=form, **facts)
 
     def _switched(self, request: HttpRequest, form: SwitchForm) -> bool:
         subject: Subject = form.cleaned_data["found"]

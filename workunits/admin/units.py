@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Max, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -69,9 +68,7 @@ class UnitAdmin(PlainList):
         unit = rows.filter(pk=number_of(object_id) or 0).first()
         if unit is None or not self.has_view_permission(request, unit):
             raise Http404
-        context = self.admin_site.each_context(request) | {
-            "title": gettext("Unit %(id)d") % {"id": unit.pk},
-            "opts": self.opts,
+        facts = {
             "unit": unit,
             "state": UNIT_STATES.get(unit.state, unit.state),
             "policy": words.POLICIES.get(unit.policy, unit.policy),
@@ -79,7 +76,8 @@ class UnitAdmin(PlainList):
             "job_page": page_of(Job, unit.job_id, short(unit.job.uid)),
             "moments": story(unit),
         }
-        return render(request, "admin/workunits/unit.html", context)
+        title = gettext("Unit %(id)d") % {"id": unit.pk}
+        return self.page(request, "unit.html", title, **facts)
 
     @admin.display(description=_("job"))
     def job_page(self, row: Unit) -> SafeString:

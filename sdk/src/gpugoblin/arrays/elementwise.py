@@ -29,19 +29,20 @@ One = Callable[["core.Array"], "core.Array"]
 Two = Callable[[Operand, Operand], "core.Array"]
 
 
-def _one(name: str, operator: str, kinds: frozenset[str], words: str) -> One:
+# Each function and the operator that it applies have one name.
+def _one(name: str, kinds: frozenset[str], words: str) -> One:
     def function(x: core.Array, /) -> core.Array:
-        return apply(operator, of_kind(name, array_of(x), kinds))
+        return apply(name, of_kind(name, array_of(x), kinds))
 
     return _named(function, name, words)
 
 
-def _whole(name: str, operator: str, words: str) -> One:
+def _whole(name: str, words: str) -> One:
     """For floats the operator; integers are what they are."""
 
     def function(x: core.Array, /) -> core.Array:
         array = of_kind(name, array_of(x), NUMERIC)
-        return apply(operator, array) if array.type.dtype in FLOATING else array
+        return apply(name, array) if array.type.dtype in FLOATING else array
 
     return _named(function, name, words)
 
@@ -58,10 +59,10 @@ def _tested(name: str, for_integers: bool, words: str) -> One:
     return _named(function, name, words)
 
 
-def _two(name: str, operator: str, kinds: frozenset[str], words: str) -> Two:
+def _two(name: str, kinds: frozenset[str], words: str) -> Two:
     def function(x1: Operand, x2: Operand, /) -> core.Array:
         left, right = paired(name, x1, x2)
-        return apply(operator, of_kind(name, left, kinds), right)
+        return apply(name, of_kind(name, left, kinds), right)
 
     return _named(function, name, words)
 
@@ -74,87 +75,87 @@ def _named(function: Callable[..., core.Array], name: str, words: str) -> Callab
 
 _BITS = INTEGRAL | BOOL
 
-abs = _one("abs", "abs", NUMERIC, "|x|.")  # noqa: A001
-negative = _one("negative", "negative", NUMERIC, "-x; integers wrap.")
-sign = _one("sign", "sign", NUMERIC, "-1, 0 or 1; NaN gives NaN.")
-square = _one("square", "square", NUMERIC, "x * x; integers wrap.")
-reciprocal = _one("reciprocal", "reciprocal", FLOATING, "1 / x.")
-sqrt = _one("sqrt", "sqrt", FLOATING, "Square root; below 0 it is NaN.")
-rsqrt = _one("rsqrt", "rsqrt", FLOATING, "1 / sqrt(x).")
-cbrt = _one("cbrt", "cbrt", FLOATING, "Cube root.")
-exp = _one("exp", "exp", FLOATING, "e to the power of x.")
-exp2 = _one("exp2", "exp2", FLOATING, "2 to the power of x.")
-expm1 = _one("expm1", "expm1", FLOATING, "exp(x) - 1, accurate near 0.")
-log = _one("log", "log", FLOATING, "Natural logarithm; of 0 -infinity, below it NaN.")
-log1p = _one("log1p", "log1p", FLOATING, "log(1 + x), accurate near 0.")
-log2 = _one("log2", "log2", FLOATING, "Logarithm to base 2.")
-log10 = _one("log10", "log10", FLOATING, "Logarithm to base 10.")
-sin = _one("sin", "sin", FLOATING, "Sine of radians.")
-cos = _one("cos", "cos", FLOATING, "Cosine of radians.")
-tan = _one("tan", "tan", FLOATING, "Tangent of radians.")
-asin = _one("asin", "asin", FLOATING, "Arc sine in radians; NaN outside of [-1, 1].")
-acos = _one("acos", "acos", FLOATING, "Arc cosine in radians; NaN outside of [-1, 1].")
-atan = _one("atan", "atan", FLOATING, "Arc tangent in radians.")
-sinh = _one("sinh", "sinh", FLOATING, "Hyperbolic sine.")
-cosh = _one("cosh", "cosh", FLOATING, "Hyperbolic cosine.")
-tanh = _one("tanh", "tanh", FLOATING, "Hyperbolic tangent.")
-asinh = _one("asinh", "asinh", FLOATING, "Inverse hyperbolic sine.")
-acosh = _one("acosh", "acosh", FLOATING, "Inverse hyperbolic cosine; NaN below 1.")
-atanh = _one("atanh", "atanh", FLOATING, "Inverse hyperbolic tangent; NaN beyond 1.")
-erf = _one("erf", "erf", FLOATING, "The error function.")
-signbit = _one("signbit", "signbit", FLOATING, "Whether the sign is negative; of -0 it is.")
-logical_not = _one("logical_not", "logical_not", BOOL, "Whether x is false.")
-bitwise_invert = _one("bitwise_invert", "bitwise_invert", _BITS, "Every bit turned around.")
-count_bits = _one("count_bits", "count_bits", INTEGRAL, "How many bits are set.")
+abs = _one("abs", NUMERIC, "|x|.")  # noqa: A001
+negative = _one("negative", NUMERIC, "-x; integers wrap.")
+sign = _one("sign", NUMERIC, "-1, 0 or 1; NaN gives NaN.")
+square = _one("square", NUMERIC, "x * x; integers wrap.")
+reciprocal = _one("reciprocal", FLOATING, "1 / x.")
+sqrt = _one("sqrt", FLOATING, "Square root; below 0 it is NaN.")
+rsqrt = _one("rsqrt", FLOATING, "1 / sqrt(x).")
+cbrt = _one("cbrt", FLOATING, "Cube root.")
+exp = _one("exp", FLOATING, "e to the power of x.")
+exp2 = _one("exp2", FLOATING, "2 to the power of x.")
+expm1 = _one("expm1", FLOATING, "exp(x) - 1, accurate near 0.")
+log = _one("log", FLOATING, "Natural logarithm; of 0 -infinity, below it NaN.")
+log1p = _one("log1p", FLOATING, "log(1 + x), accurate near 0.")
+log2 = _one("log2", FLOATING, "Logarithm to base 2.")
+log10 = _one("log10", FLOATING, "Logarithm to base 10.")
+sin = _one("sin", FLOATING, "Sine of radians.")
+cos = _one("cos", FLOATING, "Cosine of radians.")
+tan = _one("tan", FLOATING, "Tangent of radians.")
+asin = _one("asin", FLOATING, "Arc sine in radians; NaN outside of [-1, 1].")
+acos = _one("acos", FLOATING, "Arc cosine in radians; NaN outside of [-1, 1].")
+atan = _one("atan", FLOATING, "Arc tangent in radians.")
+sinh = _one("sinh", FLOATING, "Hyperbolic sine.")
+cosh = _one("cosh", FLOATING, "Hyperbolic cosine.")
+tanh = _one("tanh", FLOATING, "Hyperbolic tangent.")
+asinh = _one("asinh", FLOATING, "Inverse hyperbolic sine.")
+acosh = _one("acosh", FLOATING, "Inverse hyperbolic cosine; NaN below 1.")
+atanh = _one("atanh", FLOATING, "Inverse hyperbolic tangent; NaN beyond 1.")
+erf = _one("erf", FLOATING, "The error function.")
+signbit = _one("signbit", FLOATING, "Whether the sign is negative; of -0 it is.")
+logical_not = _one("logical_not", BOOL, "Whether x is false.")
+bitwise_invert = _one("bitwise_invert", _BITS, "Every bit turned around.")
+count_bits = _one("count_bits", INTEGRAL, "How many bits are set.")
 
-floor = _whole("floor", "floor", "The largest whole number not above x.")
-ceil = _whole("ceil", "ceil", "The smallest whole number not below x.")
-trunc = _whole("trunc", "trunc", "The whole part of x.")
-round = _whole("round", "round", "The nearest whole number; of two the even one.")  # noqa: A001
+floor = _whole("floor", "The largest whole number not above x.")
+ceil = _whole("ceil", "The smallest whole number not below x.")
+trunc = _whole("trunc", "The whole part of x.")
+round = _whole("round", "The nearest whole number; of two the even one.")  # noqa: A001
 
 isnan = _tested("isnan", False, "Whether x is NaN.")
 isinf = _tested("isinf", False, "Whether x is an infinity.")
 isfinite = _tested("isfinite", True, "Whether x is neither NaN nor an infinity.")
 
-add = _two("add", "add", NUMERIC, "x1 + x2; integers wrap.")
-subtract = _two("subtract", "subtract", NUMERIC, "x1 - x2; integers wrap.")
-multiply = _two("multiply", "multiply", NUMERIC, "x1 * x2; integers wrap.")
-divide = _two("divide", "divide", FLOATING, "x1 / x2.")
+add = _two("add", NUMERIC, "x1 + x2; integers wrap.")
+subtract = _two("subtract", NUMERIC, "x1 - x2; integers wrap.")
+multiply = _two("multiply", NUMERIC, "x1 * x2; integers wrap.")
+divide = _two("divide", FLOATING, "x1 / x2.")
 floor_divide = _two(
-    "floor_divide", "floor_divide", NUMERIC,
+    "floor_divide", NUMERIC,
     "The largest whole number not above x1 / x2; an integer by 0 fails when it is computed.",
 )  # fmt: skip
 remainder = _two(
-    "remainder", "remainder", NUMERIC,
+    "remainder", NUMERIC,
     "x1 - x2 * floor(x1 / x2); an integer by 0 fails when it is computed.",
 )  # fmt: skip
-fmod = _two("fmod", "fmod", NUMERIC, "x1 - x2 * trunc(x1 / x2).")
-atan2 = _two("atan2", "atan2", FLOATING, "The angle of the point (x2, x1), in radians.")
-hypot = _two("hypot", "hypot", FLOATING, "sqrt(x1^2 + x2^2) without overflow on the way.")
-copysign = _two("copysign", "copysign", FLOATING, "|x1| with the sign of x2.")
-logaddexp = _two("logaddexp", "logaddexp", FLOATING, "log(exp(x1) + exp(x2)).")
-maximum = _two("maximum", "maximum", NUMERIC, "The larger of two; NaN with anything is NaN.")
-minimum = _two("minimum", "minimum", NUMERIC, "The smaller of two; NaN with anything is NaN.")
-gcd = _two("gcd", "gcd", INTEGRAL, "The greatest common divisor.")
+fmod = _two("fmod", NUMERIC, "x1 - x2 * trunc(x1 / x2).")
+atan2 = _two("atan2", FLOATING, "The angle of the point (x2, x1), in radians.")
+hypot = _two("hypot", FLOATING, "sqrt(x1^2 + x2^2) without overflow on the way.")
+copysign = _two("copysign", FLOATING, "|x1| with the sign of x2.")
+logaddexp = _two("logaddexp", FLOATING, "log(exp(x1) + exp(x2)).")
+maximum = _two("maximum", NUMERIC, "The larger of two; NaN with anything is NaN.")
+minimum = _two("minimum", NUMERIC, "The smaller of two; NaN with anything is NaN.")
+gcd = _two("gcd", INTEGRAL, "The greatest common divisor.")
 
-equal = _two("equal", "equal", ALL, "Whether x1 = x2; NaN equals nothing.")
-not_equal = _two("not_equal", "not_equal", ALL, "Whether x1 is not equal to x2.")
-less = _two("less", "less", NUMERIC, "Whether x1 < x2.")
-less_equal = _two("less_equal", "less_equal", NUMERIC, "Whether x1 <= x2.")
-greater = _two("greater", "greater", NUMERIC, "Whether x1 > x2.")
-greater_equal = _two("greater_equal", "greater_equal", NUMERIC, "Whether x1 >= x2.")
-logical_and = _two("logical_and", "logical_and", BOOL, "Whether both are true.")
-logical_or = _two("logical_or", "logical_or", BOOL, "Whether one is true.")
-logical_xor = _two("logical_xor", "logical_xor", BOOL, "Whether just one is true.")
-bitwise_and = _two("bitwise_and", "bitwise_and", _BITS, "Bits that are set in both.")
-bitwise_or = _two("bitwise_or", "bitwise_or", _BITS, "Bits that are set in one.")
-bitwise_xor = _two("bitwise_xor", "bitwise_xor", _BITS, "Bits that are set in just one.")
+equal = _two("equal", ALL, "Whether x1 = x2; NaN equals nothing.")
+not_equal = _two("not_equal", ALL, "Whether x1 is not equal to x2.")
+less = _two("less", NUMERIC, "Whether x1 < x2.")
+less_equal = _two("less_equal", NUMERIC, "Whether x1 <= x2.")
+greater = _two("greater", NUMERIC, "Whether x1 > x2.")
+greater_equal = _two("greater_equal", NUMERIC, "Whether x1 >= x2.")
+logical_and = _two("logical_and", BOOL, "Whether both are true.")
+logical_or = _two("logical_or", BOOL, "Whether one is true.")
+logical_xor = _two("logical_xor", BOOL, "Whether just one is true.")
+bitwise_and = _two("bitwise_and", _BITS, "Bits that are set in both.")
+bitwise_or = _two("bitwise_or", _BITS, "Bits that are set in one.")
+bitwise_xor = _two("bitwise_xor", _BITS, "Bits that are set in just one.")
 bitwise_left_shift = _two(
-    "bitwise_left_shift", "bitwise_left_shift", INTEGRAL,
+    "bitwise_left_shift", INTEGRAL,
     "x1 times 2^x2, modulo 2^w; by less than 0 fails when it is computed.",
 )  # fmt: skip
 bitwise_right_shift = _two(
-    "bitwise_right_shift", "bitwise_right_shift", INTEGRAL,
+    "bitwise_right_shift", INTEGRAL,
     "floor(x1 / 2^x2); by less than 0 fails when it is computed.",
 )  # fmt: skip
 

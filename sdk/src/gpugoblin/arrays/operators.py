@@ -22,21 +22,20 @@ Method = Callable[["Operators", Any], "Array"]
 
 
 def _forward(function: str) -> Method:
-    def method(self: Operators, other: Any) -> Array:
-        if not isinstance(other, core.Array | _TAKEN):
-            return cast("Array", NotImplemented)
-        made: Array = getattr(elementwise, function)(self, other)
-        return made
-
-    return method
+    return _method(lambda array, other: getattr(elementwise, function)(array, other))
 
 
 def _reflected(function: str) -> Method:
+    return _method(lambda array, other: getattr(elementwise, function)(other, array))
+
+
+def _method(function: Function) -> Method:
+    """The operator for what can be an operand; Python asks the other side about the rest."""
+
     def method(self: Operators, other: Any) -> Array:
         if not isinstance(other, core.Array | _TAKEN):
             return cast("Array", NotImplemented)
-        made: Array = getattr(elementwise, function)(other, self)
-        return made
+        return function(self, other)
 
     return method
 
